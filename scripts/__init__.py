@@ -1,0 +1,1 @@
+"""Doors of the house that are too long for the Makefile."""
