@@ -1,0 +1,1 @@
+"""What each inference engine prints, answers and is started with. Pure: no Django, no network."""
