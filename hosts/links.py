@@ -1,0 +1,65 @@
+"""Links to nodes: one for a single piece of work, or one kept per host."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from django.conf import settings
+
+from hosts.node import Node
+from hosts.transport.protocol import Limits, Target
+from hosts.transport.ssh import connect
+
+
+def limits() -> Limits:
+    """The durations that the transport keeps."""
+    times = settings.DURATIONS
+    return Limits(
+        connect_s=times.connect,
+        login_s=times.login,
+        keepalive_s=times.keepalive,
+        keepalive_count=3,
+        channels=6,
+    )
+
+
+@asynccontextmanager
+async def open_node(target: Target) -> AsyncIterator[Node]:
+    """A link for one piece of work, with the node kit in place; closed behind it."""
+    connection = await connect(target, limits())
+    try:
+        node = Node(connection)
+        await node.ensure_kit()
+        yield node
+    finally:
+        await connection.close()
+
+
+class Links:
+    """One kept connection per target, made anew when it was lost.
+
+    sshd drops connections beyond ``MaxStartups``, so each process holds one per host.
+    """
+
+    def __init__(self) -> None:
+        self._nodes: dict[Target, Node] = {}
+        self._locks: dict[Target, asyncio.Lock] = {}
+
+    async def node(self, target: Target) -> Node:
+        """The node behind ``target``; raises the transport's errors while it cannot be reached."""
+        lock = self._locks.setdefault(target, asyncio.Lock())
+        async with lock:
+            node = self._nodes.get(target)
+            if node is None or node.connection.closed:
+                connection = await connect(target, limits())
+                node = Node(connection)
+                await node.ensure_kit()
+                self._nodes[target] = node
+            return node
+
+    async def close(self) -> None:
+        for node in self._nodes.values():
+            await node.connection.close()
+        self._nodes.clear()

@@ -1,0 +1,102 @@
+"""A machine that is reached over SSH, and the keys it was recognised by."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from django.urls import reverse
+
+from hosts.transport.protocol import Target
+
+hostname = RegexValidator(
+    r"^(?=.{1,253}$)([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)"
+    r"(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$|^[0-9A-Fa-f:]+:[0-9A-Fa-f:.]*$",
+    "Give a host name or an IP address, without user, port or blanks.",
+)
+login = RegexValidator(
+    r"^[a-z_][a-z0-9_-]{0,31}$",
+    "A login name begins with a lower-case letter or _ and holds a-z, 0-9, _ and - only.",
+)
+absolute = RegexValidator(r"^/[^\x00\n]*$", "Give an absolute path, beginning with /.")
+
+
+class HostQuerySet(models.QuerySet["Host"]):
+    def for_overview(self) -> HostQuerySet:
+        """Hosts with their facts and lease, for the overview and the list of hosts."""
+        return self.select_related("facts", "lease").prefetch_related("keys").order_by("name")
+
+    def reachable(self) -> HostQuerySet:
+        """Hosts that may be connected to: with an address and a confirmed key."""
+        return self.exclude(address="").filter(keys__isnull=False).distinct()
+
+
+class Host(models.Model):
+    """One machine. Without an address it only names where imported figures were measured."""
+
+    name = models.SlugField(max_length=64, unique=True)
+    address = models.CharField(max_length=253, blank=True, validators=[hostname])
+    port = models.PositiveIntegerField(
+        default=22, validators=[MinValueValidator(1), MaxValueValidator(65535)]
+    )
+    user = models.CharField(max_length=32, blank=True, validators=[login])
+    key_path = models.CharField(
+        "private key file", max_length=500, blank=True, validators=[absolute]
+    )
+    agent_path = models.CharField("agent socket", max_length=500, blank=True, validators=[absolute])
+    labels = models.JSONField(default=list, blank=True)
+    simulated = models.BooleanField(default=False, help_text="its engines are simulated")
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    objects = HostQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("host-detail", args=[self.name])
+
+    def clean(self) -> None:
+        """A host that can be reached needs a login and exactly one way to prove it."""
+        if self.address and not self.user:
+            raise ValidationError({"user": "Say which user to log in as."})
+        if self.address and bool(self.key_path) == bool(self.agent_path):
+            raise ValidationError(
+                {"key_path": "Give either a private key file or an agent socket, not both."}
+            )
+
+    @property
+    def can_connect(self) -> bool:
+        return bool(self.address) and bool(self.keys.all())
+
+    def target(self) -> Target:
+        """What the transport needs; refuses nothing itself (no key: the transport says so)."""
+        return Target(
+            address=self.address,
+            port=self.port,
+            user=self.user,
+            host_keys=tuple(key.public for key in self.keys.all()),
+            key_path=self.key_path or None,
+            agent_path=self.agent_path or None,
+        )
+
+
+class HostKey(models.Model):
+    """A host key that a person compared and confirmed (in the demo: its own set-up)."""
+
+    host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="keys")
+    public = models.TextField(help_text="ssh-ed25519 AAAA…")
+    fingerprint = models.CharField(max_length=100)
+    confirmed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    confirmed_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["host", "public"], name="hosts_hostkey_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.fingerprint

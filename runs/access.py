@@ -1,0 +1,46 @@
+"""The only way from a request to an object: what a person may see, they get here, or a 404.
+
+Roles follow in a later issue; until then whoever is signed in is a member of the one team.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+
+from runs.models import Arm, Campaign, Note, Run, ShareLink
+
+
+def get_campaign(pk: int) -> Campaign:
+    return get_object_or_404(Campaign.objects.prefetch_related("arms"), pk=pk)
+
+
+def get_run(pk: int) -> Run:
+    return get_object_or_404(Run.objects.for_lists(), pk=pk)
+
+
+def get_arm(pk: int) -> Arm:
+    return get_object_or_404(
+        Arm.objects.select_related("campaign", "config", "workload", "host"), pk=pk
+    )
+
+
+def get_arms(key: str) -> Sequence[Arm]:
+    """The arms of "3~4", in that order; all of one campaign, none twice."""
+    parts = key.split("~")
+    if not all(part.isdigit() for part in parts) or len(set(parts)) != len(parts):
+        raise Http404("These arms cannot be read.")
+    arms = [get_arm(int(part)) for part in parts[:6]]
+    if len({arm.campaign_id for arm in arms}) != 1:
+        raise Http404("Only arms of one campaign are compared.")
+    return arms
+
+
+def get_note(pk: int) -> Note:
+    return get_object_or_404(Note, pk=pk)
+
+
+def get_share_link(pk: int) -> ShareLink:
+    return get_object_or_404(ShareLink.objects.select_related("comparison"), pk=pk)

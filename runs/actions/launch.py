@@ -1,0 +1,81 @@
+"""Open a campaign and queue its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from hosts.models import Host
+from people.models import Person
+from runs.models import Arm, Campaign, Run, ServerConfig, Workload
+
+
+class Refused(Exception):
+    """What was asked cannot be done; ``field`` is the input that has to change."""
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True)
+class NewArm:
+    """An arm to be added: its name and the server it starts."""
+
+    name: str
+    config: ServerConfig
+
+
+@transaction.atomic
+def launch_campaign(
+    *,
+    question: str,
+    arms: Sequence[NewArm],
+    workload: Workload,
+    host: Host,
+    repeats: int,
+    by: Person | None,
+) -> Campaign:
+    """Store the campaign, its arms and one queued run per launch, interleaved A B B A."""
+    if not host.can_connect:
+        raise Refused(f"{host} cannot be reached: it has no address or no confirmed key.", "host")
+    campaign = Campaign.objects.create(question=question, opened_by=by)
+    workload.save()
+    made = [_add_arm(campaign, i, arm, workload, host) for i, arm in enumerate(arms)]
+    for launch in range(1, repeats + 1):
+        # every second block runs backwards, so that a drifting host harms no arm more than another
+        for arm in made if launch % 2 else reversed(made):
+            queue_run(arm=arm, launch=launch, by=by)
+    return campaign
+
+
+def _add_arm(campaign: Campaign, position: int, new: NewArm, workload: Workload, host: Host) -> Arm:
+    if new.config.pk is None:
+        new.config.save()
+    return Arm.objects.create(
+        campaign=campaign,
+        position=position,
+        name=new.name,
+        config=new.config,
+        workload=workload,
+        host=host,
+    )
+
+
+def queue_run(*, arm: Arm, launch: int, by: Person | None, rerun_of: Run | None = None) -> Run:
+    """One more launch of an arm, behind all others of its campaign."""
+    last = arm.campaign.runs.aggregate(last=Max("position"))["last"]
+    return Run.objects.create(
+        campaign=arm.campaign,
+        arm=arm,
+        host=arm.host,
+        launch=launch,
+        position=(last or 0) + 1,
+        rerun_of=rerun_of,
+        queued_by=by,
+        queued_at=timezone.now(),
+    )

@@ -1,0 +1,157 @@
+"""Run an arm again with something changed: a revision, an arm beside it, a queued run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from hosts.models import Host
+from people.models import Person
+from runs.actions.launch import Refused, queue_run
+from runs.engines.registry import ENGINES
+from runs.models import Arm, Run, ServerConfig, Workload
+
+WORKLOAD_KEYS = {"temperature", "max_tokens", "ignore_eos", "seed", "prompt_set"}
+
+
+@dataclass(frozen=True)
+class FlagChange:
+    """One flag before and after; ``why`` is empty for what the person asked for."""
+
+    flag: str
+    old: Any
+    new: Any
+    why: str
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a rerun would start, for a person to confirm. Nothing is stored by making one."""
+
+    source: Arm
+    name: str
+    host: Host
+    flags: dict[str, Any]
+    workload: dict[str, Any]
+    changes: list[FlagChange]
+    command: list[str]
+    already: Arm | None  # an arm of the campaign that is just this; it gets one more launch
+
+
+def propose(*, source: Arm, overrides: dict[str, Any], host: Host | None = None) -> Proposal:
+    """Old and new value of every changed key, what follows from it, and the exact command.
+
+    ``overrides`` maps flags ("--speculative-num-steps": 3) and workload settings
+    ("temperature": 0.7) to new values; ``None`` for a flag takes it away.
+    Raises :class:`Refused` with the flag and the reason if the server would not accept it.
+    """
+    engine = ENGINES[source.config.engine]
+    workload = {k: v for k, v in overrides.items() if k in WORKLOAD_KEYS}
+    asked = {k: v for k, v in overrides.items() if k not in WORKLOAD_KEYS}
+    flags, derived = engine.rerun(source.config.flags, asked)
+    changes = _flag_changes(source.config.flags, flags, derived)
+    changes += [
+        FlagChange(k, getattr(source.workload, k), v, "")
+        for k, v in workload.items()
+        if getattr(source.workload, k) != v
+    ]
+    if not changes:
+        raise Refused("Nothing would change. Queue another launch of the same arm instead.")
+    return Proposal(
+        source=source,
+        name=_name(source, changes),
+        host=host or source.host,
+        flags=flags,
+        workload=workload,
+        changes=changes,
+        command=engine.command(flags, model=source.config.model, port=source.config.port),
+        already=_same(source, flags, workload, host or source.host),
+    )
+
+
+def _flag_changes(
+    old: dict[str, Any], new: dict[str, Any], derived: dict[str, str]
+) -> list[FlagChange]:
+    keys = [*new, *(k for k in old if k not in new)]
+    changed = [k for k in keys if old.get(k) != new.get(k)]
+    return [FlagChange(k, old.get(k), new.get(k), derived.get(k, "")) for k in changed]
+
+
+SHORT = {"--speculative-num-steps": "steps", "temperature": "temp"}
+
+
+def _name(source: Arm, changes: list[FlagChange]) -> str:
+    """ "steps=3" from "steps=2": a key that names the old arm is replaced, another is added."""
+    parts = [part.strip() for part in source.name.split(",")]
+    for change in changes:
+        if change.why:
+            continue
+        short = SHORT.get(change.flag, change.flag.lstrip("-"))
+        word = f"{short}={change.new}" if change.new not in (True, None) else short
+        word = f"no {short}" if change.new is None else word
+        parts = [p for p in parts if not p.startswith(f"{short}=")] + [word]
+    return ", ".join(parts)[:120]
+
+
+def _same(source: Arm, flags: dict[str, Any], workload: dict[str, Any], host: Host) -> Arm | None:
+    wanted = {**source.workload.settings(), **workload}
+    for arm in source.campaign.arms.select_related("config", "workload"):
+        if arm.host == host and arm.config.flags == flags and arm.workload.settings() == wanted:
+            return arm
+    return None
+
+
+@transaction.atomic
+def rerun(*, proposal: Proposal, by: Person | None) -> Run:
+    """Queue what was proposed: a new launch of an equal arm, else of a new arm beside it."""
+    if not proposal.host.can_connect:
+        raise Refused(
+            f"{proposal.host} cannot be reached: choose a host with an address and a confirmed key.",
+            "host",
+        )
+    arm = proposal.already or _new_arm(proposal)
+    launches = arm.runs.count()
+    before = proposal.source.runs.order_by("-pk").first()
+    return queue_run(arm=arm, launch=launches + 1, by=by, rerun_of=before)
+
+
+def _new_arm(proposal: Proposal) -> Arm:
+    source = proposal.source
+    campaign = source.campaign
+    config = ServerConfig.objects.create(
+        engine=source.config.engine,
+        model=source.config.model,
+        flags=proposal.flags,
+        env=source.config.env,
+        port=source.config.port,
+        launcher=source.config.launcher,
+        unit=source.config.unit,
+        parent=source.config,
+        revision=source.config.revision + 1,
+    )
+    return Arm.objects.create(
+        campaign=campaign,
+        position=campaign.arms.count(),
+        name=_free_name(proposal),
+        config=config,
+        workload=_workload(source.workload, proposal.workload),
+        host=proposal.host,
+        derived_from=source,
+    )
+
+
+def _free_name(proposal: Proposal) -> str:
+    taken = set(proposal.source.campaign.arms.values_list("name", flat=True))
+    name, n = proposal.name, 2
+    while name in taken:
+        name, n = f"{proposal.name} ({n})", n + 1
+    return name
+
+
+def _workload(old: Workload, changes: dict[str, Any]) -> Workload:
+    if not changes:
+        return old
+    fields = {f.name: getattr(old, f.name) for f in Workload._meta.fields if f.name != "id"}
+    return Workload.objects.create(**{**fields, **changes})

@@ -1,0 +1,101 @@
+"""The conductor: claims runs and tells their stories, each as one task of one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.db import OperationalError
+
+from hosts.links import Links
+from runs.execution import ledger
+from runs.execution.endings import ClaimLost, Failed
+from runs.execution.execute import execute, put_away
+from runs.execution.recorder import Overtaken
+from runs.execution.story import Story
+from runs.models import Reason, Run
+
+log = logging.getLogger(__name__)
+
+
+class Conductor:
+    """Any number of conductors may run: a run belongs to the one whose claim is the latest."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}"
+        self.links = Links()
+        self.telling: dict[int, asyncio.Task[None]] = {}
+
+    async def conduct(self, go_on: Callable[[], bool]) -> None:
+        """Sweep and renew claims until ``go_on`` says no; then let the runs go unharmed."""
+        renewing = asyncio.create_task(self._keep_renewing())
+        try:
+            while go_on():
+                await self._sweep()
+                await asyncio.sleep(settings.DURATIONS.sweep)
+        finally:
+            renewing.cancel()
+            await self._let_go()
+
+    async def _sweep(self) -> None:
+        try:
+            due = await sync_to_async(ledger.claim_due)(self.name)
+        except OperationalError:
+            log.exception("the database could not be asked for due runs")
+            return
+        for run in due:
+            log.info("%s: claimed %s (%s)", self.name, run, run.state)
+            self.telling[run.pk] = asyncio.create_task(self._tell(run), name=str(run))
+
+    async def _tell(self, run: Run) -> None:
+        run = await Run.objects.select_related(
+            "host", "arm__config", "arm__workload", "campaign"
+        ).aget(pk=run.pk)
+        story = await sync_to_async(Story)(run, self.links, self.name)
+        try:
+            await execute(story)
+        except (ClaimLost, Overtaken) as error:
+            log.warning("%s: %s", self.name, error)
+        except Exception as error:
+            # a fault of ours: it must not leave a server running or a host held
+            log.exception("%s failed", run)
+            await self._give_up(story, error)
+        finally:
+            await story.close()
+            self.telling.pop(run.pk, None)
+
+    async def _give_up(self, story: Story, error: Exception) -> None:
+        text = f"{type(error).__name__}: {error}. The conductor's log has the details."
+        try:
+            await put_away(story, Failed(Reason.INTERNAL, text))
+        except (ClaimLost, Overtaken) as lost:
+            log.warning("%s: %s", self.name, lost)
+        except Exception:
+            log.exception(
+                "%s could not be put away; its claim expires and it is told again", story.run
+            )
+
+    async def _keep_renewing(self) -> None:
+        while True:
+            await asyncio.sleep(settings.DURATIONS.heartbeat)
+            for pk, task in list(self.telling.items()):
+                run = await Run.objects.aget(pk=pk)
+                if run.claim_holder != self.name or not await sync_to_async(ledger.renew)(run):
+                    task.cancel()
+
+    async def _let_go(self) -> None:
+        """A clean stop: another conductor goes on at once, nothing on any node is touched."""
+        tasks = dict(self.telling)
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+        for run in [
+            r async for r in Run.objects.filter(pk__in=list(tasks), claim_holder=self.name)
+        ]:
+            await sync_to_async(ledger.release_claim)(run)
+        await self.links.close()

@@ -1,0 +1,209 @@
+"""The story of one run, from top to bottom."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+
+from hosts.launchers.process import ProcessLauncher
+from runs.drivers import probe
+from runs.execution import findings, ledger
+from runs.execution.endings import ClaimLost, Ended, Failed, ServerEnded, TimedOut
+from runs.execution.story import Story
+from runs.models import Attempt, Operation, Reason, State
+from runs.models.states import ACTIVE
+
+
+async def execute(story: Story) -> None:
+    """Measure one server launch.
+
+    1. Acquire the host: its lease, a fence, an attempt.
+    2. Prepare the node: kit, facts, nobody on the server's port.
+    3. Start the server, and read its log from the first byte.
+    4. Wait until it is ready: our process, the model and arguments meant, one generation.
+    5. Measure: start the load, read its progress, until it has ended.
+    6. Collect: stop the server, compare the logs with the node's, judge what was measured.
+
+    Every way out passes ``put_away``: nothing is left running, the host is free again.
+    """
+    try:
+        await acquire(story)
+        await prepare(story)
+        await start_server(story)
+        await wait_until_ready(story)
+        await measure(story)
+        await collect(story)
+    except ClaimLost:
+        raise
+    except Ended as end:
+        await put_away(story, end)
+
+
+async def acquire(story: Story) -> None:
+    """Hold the host. While another run has it, wait and say who."""
+    await story.move([State.QUEUED], State.ACQUIRING)
+    while story.run.state == State.ACQUIRING:
+        await story.look()
+        if await sync_to_async(ledger.acquire_host)(story.run, story.teller):
+            break
+        await asyncio.sleep(settings.DURATIONS.sweep)
+    story.attempt = await story.run.attempts.order_by("-n").afirst()
+
+
+async def prepare(story: Story) -> None:
+    """Nothing is started yet: whatever is wrong here ends the run with nothing to clean up."""
+    port = story.config.port
+    found = await story.operation(Operation.Kind.PREPARE, {"port": port})
+    await sync_to_async(findings.note_facts)(story.run, _attempt(story), found["facts"])
+    if found["listeners"] and story.run.state == State.PREPARING:
+        raise Failed(Reason.PORT_TAKEN, findings.who_listens(port, found["listeners"]))
+    await story.move([State.PREPARING], State.STARTING)
+
+
+async def start_server(story: Story) -> None:
+    """The engine's command, detached under the node kit's supervisor."""
+    launcher = _launcher(story, "server")
+    request = launcher.start_request(
+        op=f"start-server-{_attempt(story).n}",
+        argv=story.engine.command(
+            story.config.flags, model=story.config.model, port=story.config.port
+        ),
+        env=story.config.env,
+        wall_s=settings.DURATIONS.measure_limit,
+    )
+    started = await story.operation(Operation.Kind.START_SERVER, request)
+    _attempt(story).server = started["started"]
+    await _attempt(story).asave(update_fields=["server"])
+    await story.follow("server")
+    await story.move([State.STARTING], State.WAITING_READY)
+
+
+async def wait_until_ready(story: Story) -> None:
+    """Ask until the engine's judge is content; a server that died or is another one ends the run."""
+    if story.run.state != State.WAITING_READY:
+        return
+    expected = story.engine.expected(story.config.flags, model=story.config.model)
+    request = {
+        "job": story.job("server"),
+        "port": story.config.port,
+        "http": {
+            "base_url": f"http://127.0.0.1:{story.config.port}",
+            "requests": story.engine.ready_requests(expected),
+        },
+    }
+    loop = asyncio.get_running_loop()
+    until = loop.time() + settings.DURATIONS.ready_limit
+    n = await story.attempt.operations.filter(kind=Operation.Kind.CHECK_READY).acount()  # type: ignore[union-attr]
+    while True:
+        if await story.wait_for("server", seconds=settings.DURATIONS.ready_check):
+            raise ServerEnded(Reason.SERVER_DIED, "The server ended before it was ready.")
+        n += 1
+        answers = await story.operation(Operation.Kind.CHECK_READY, request, n)
+        verdict = findings.judge_ready(story.engine, expected, answers, _attempt(story).server)
+        if verdict.ready:
+            await sync_to_async(findings.note_ready)(story.run, _attempt(story), verdict)
+            break
+        if verdict.wrong:
+            raise Failed(Reason.WRONG_SERVER, verdict.detail)
+        if loop.time() > until:
+            raise TimedOut(Reason.NEVER_READY, f"Not ready in time. {verdict.detail}")
+    await story.move([State.WAITING_READY], State.MEASURING)
+
+
+async def measure(story: Story) -> None:
+    """The load runs on the node by itself; here its progress is read until it has ended."""
+    if story.run.state != State.MEASURING:
+        return
+    launcher = _launcher(story, "load")
+    spec = probe.spec(
+        findings.workload_settings(story.workload),
+        base_url=f"http://127.0.0.1:{story.config.port}",
+        model=story.engine.served_model(story.config.flags, model=story.config.model),
+    )
+    request = launcher.start_request(
+        op=f"start-load-{_attempt(story).n}",
+        argv=probe.command(),
+        env={},
+        files={"load.json": spec},
+        wall_s=settings.DURATIONS.measure_limit,
+    )
+    await story.operation(Operation.Kind.START_LOAD, request)
+    await story.follow("server")
+    await story.follow("load")
+    while True:
+        await story.look()
+        ended = await story.wait_for("load", "server", seconds=settings.DURATIONS.watch)
+        if ended == "load":
+            break
+        if ended == "server":
+            raise ServerEnded(Reason.SERVER_DIED, "The server died while it was measured.")
+    await story.move([State.MEASURING], State.COLLECTING)
+
+
+async def collect(story: Story) -> None:
+    """Stop the server, prove that the logs are whole, and judge."""
+    await story.follow("server")
+    await story.follow("load")
+    jobs = [
+        {**story.job("server"), "log": "server.log"},
+        {**story.job("load"), "log": "load.jsonl"},
+    ]
+    await story.operation(Operation.Kind.STOP, _stop_request(story))
+    await drain(story)
+    collected = await story.operation(Operation.Kind.COLLECT, {"jobs": jobs})
+    await sync_to_async(findings.conclude)(story.run, _attempt(story), collected["jobs"])
+    await sync_to_async(ledger.end)(
+        story.run, to=State.SUCCEEDED, reason="", text="", actor=story.teller
+    )
+
+
+async def put_away(story: Story, end: Ended) -> None:
+    """Leave nothing running, keep the last lines, free the host, and say why it ended.
+
+    A node that cannot be reached is waited for: only evidence that nothing runs frees a host.
+    """
+    story.stop_heeding_cancel()
+    text = end.text
+    if await _may_have_started(story):
+        await story.operation(Operation.Kind.STOP, _stop_request(story), n=2)
+        await drain(story)
+        text = await sync_to_async(findings.with_last_lines)(_attempt(story), end)
+    if story.run.state in ACTIVE:
+        await sync_to_async(ledger.end)(
+            story.run, to=end.state, reason=end.reason, text=text, actor=story.teller
+        )
+
+
+async def drain(story: Story) -> None:
+    """Read what is left of the logs; their processes have ended."""
+    for role in list(story.following):
+        await story.wait_for(role, seconds=settings.DURATIONS.command)
+
+
+async def _may_have_started(story: Story) -> bool:
+    if story.attempt is None:
+        return False
+    return await story.attempt.operations.filter(kind=Operation.Kind.START_SERVER).aexists()
+
+
+def _stop_request(story: Story) -> dict[str, Any]:
+    """The load first, then the server it talks to."""
+    grace = settings.DURATIONS.stop_grace
+    return {
+        "jobs": [_launcher(story, role).stop_request(grace_s=grace) for role in ("load", "server")]
+    }
+
+
+def _launcher(story: Story, role: str) -> ProcessLauncher:
+    assert story.run.fence is not None
+    return ProcessLauncher(
+        run=str(story.run.uid), attempt=str(_attempt(story).n), role=role, fence=story.run.fence
+    )
+
+
+def _attempt(story: Story) -> Attempt:
+    assert story.attempt is not None, "acquire() comes first"
+    return story.attempt

@@ -1,0 +1,159 @@
+"""What a conductor reads and writes of runs: claims, operations, links. Plain ORM, no waiting."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from hosts.models import HostLease
+from hosts.transport.errors import TransportError
+from runs.actions.move import move
+from runs.live import announce
+from runs.models import Attempt, Level, LogStream, Operation, Run, State
+from runs.models.states import ACTIVE, FINAL
+
+
+def claim_expiry() -> Any:
+    return Now() + timedelta(seconds=settings.DURATIONS.claim)
+
+
+def unclaimed() -> Q:
+    return Q(claim_expires_at=None) | Q(claim_expires_at__lt=Now())
+
+
+def claim_due(holder: str) -> list[Run]:
+    """Claim what needs a conductor: active runs without one, and the next run of each free host."""
+    orphans = Run.objects.active().filter(unclaimed())
+    wanted = [*orphans, *next_queued()]
+    return [run for run in wanted if claim(run, holder)]
+
+
+def next_queued() -> list[Run]:
+    """For every host that no run holds, the run that has waited longest."""
+    queued = Run.objects.filter(unclaimed(), state=State.QUEUED, due_at__lte=Now())
+    busy = set(HostLease.objects.filter(status="held").values_list("host_id", flat=True))
+    busy |= set(Run.objects.active().values_list("host_id", flat=True))
+    first: dict[int, Run] = {}
+    for run in queued.order_by("queued_at", "position", "pk"):
+        if run.host_id not in busy:
+            first.setdefault(run.host_id, run)
+    return list(first.values())
+
+
+def claim(run: Run, holder: str) -> bool:
+    """Take the run for ``holder``; its epoch rises, so an earlier holder can write no more."""
+    rows = Run.objects.filter(unclaimed(), pk=run.pk).exclude(state__in=FINAL)
+    taken = rows.update(
+        claim_holder=holder, claim_epoch=F("claim_epoch") + 1, claim_expires_at=claim_expiry()
+    )
+    if taken == 1:
+        run.refresh_from_db()
+    return taken == 1
+
+
+def renew(run: Run) -> bool:
+    """Heartbeat. False if the claim has passed on (or the run has ended)."""
+    mine = Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch).exclude(claim_holder="")
+    return mine.update(claim_expires_at=claim_expiry()) == 1
+
+
+def release_claim(run: Run) -> None:
+    """Let another conductor go on at once (this one is stopping)."""
+    Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch).update(claim_expires_at=Now())
+
+
+@transaction.atomic
+def acquire_host(run: Run, actor: str) -> bool:
+    """Lease, attempt and levels in the transaction that moves to PREPARING."""
+    fence = HostLease.grant(run.host, holder=str(run.uid), holder_name=str(run))
+    if fence is None:
+        lease = HostLease.objects.get(host=run.host)
+        text = f"{run.host} is held by {lease.holder_name}"
+        Run.objects.filter(pk=run.pk).update(waiting_for=text)
+        return False
+    Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch).update(fence=fence)
+    attempt = Attempt.objects.create(run=run, n=run.attempts.count() + 1)
+    for role, path in (("server", "server.log"), ("load", "load.jsonl")):
+        LogStream.objects.create(attempt=attempt, role=role, path=path)
+    workload = run.arm.workload
+    Level.objects.bulk_create(
+        Level(attempt=attempt, index=i, concurrency=c) for i, c in enumerate(workload.levels)
+    )
+    move(
+        run,
+        allowed_from=[State.ACQUIRING],
+        to=State.PREPARING,
+        epoch=run.claim_epoch,
+        actor=actor,
+    )
+    return True
+
+
+@transaction.atomic
+def end(run: Run, *, to: State, reason: str, text: str, actor: str) -> None:
+    """Move to a final state and free the host, in one transaction."""
+    move(
+        run,
+        allowed_from=ACTIVE,
+        to=to,
+        epoch=run.claim_epoch,
+        actor=actor,
+        reason=reason,
+        text=text,
+    )
+    if to != State.LOST:
+        HostLease.release(run.host, holder=str(run.uid))
+
+
+def plan(attempt: Attempt, kind: str, n: int, fence: int, request: dict[str, Any]) -> Operation:
+    """The operation's row; the one of an earlier telling if there is one."""
+    operation, _ = Operation.objects.get_or_create(
+        attempt=attempt, kind=kind, n=n, defaults={"fence": fence, "request": request}
+    )
+    return operation
+
+
+def plan_again(operation: Operation) -> None:
+    """Put a failed or abandoned operation back; verbs are safe to repeat."""
+    again = Operation.objects.filter(pk=operation.pk).exclude(state=Operation.State.DONE)
+    again.update(state=Operation.State.PLANNED, reason="", error="", ended_at=None, sent_at=None)
+
+
+def abandoned(operation: Operation) -> bool:
+    """Whether a worker took it and has been silent for longer than it may work."""
+    limit = timedelta(seconds=settings.DURATIONS.verb + 30)
+    return bool(
+        operation.state == Operation.State.SENT
+        and operation.sent_at
+        and operation.sent_at + limit < timezone.now()
+    )
+
+
+def note_link(run: Run, error: TransportError | None) -> None:
+    """The link overlay. It never changes the state: unreachable is not failed."""
+    rows = Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch)
+    if error is None:
+        changed = rows.exclude(link=Run.Link.OK).update(
+            link=Run.Link.OK, link_since=Now(), link_text=""
+        )
+    else:
+        lost = error.reason in ("link-lost", "command-timed-out")
+        link = Run.Link.RECONNECTING if lost else Run.Link.UNREACHABLE
+        changed = rows.exclude(link=link).update(
+            link=link, link_since=Now(), link_text=str(error)[:300]
+        )
+    if changed:
+        announce(run.pk, "link")
+
+
+def link_dead(run: Run) -> bool:
+    """Whether the node has been out of reach for longer than ``lost_after``."""
+    limit = Now() - timedelta(seconds=settings.DURATIONS.lost_after)
+    out = Run.objects.filter(pk=run.pk, link_since__lt=limit).exclude(link=Run.Link.OK)
+    return out.exists()

@@ -1,0 +1,97 @@
+"""Stores what arrives of a log, exactly once: bytes, records and position in one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from django.db import transaction
+from django.db.models import F
+
+from runs.engines.redact import redact
+from runs.live import announce
+from runs.models import LogChunk, LogStream
+
+
+class Reader(Protocol):
+    """An incremental reader: bytes in, records out."""
+
+    def feed(self, data: bytes) -> Sequence[Any]: ...
+
+    def finish(self) -> Sequence[Any]: ...
+
+
+Store = Callable[[LogStream, Sequence[Any], float], None]
+
+
+class Overtaken(Exception):
+    """Somebody else stored these bytes: the claim on the run has passed on."""
+
+
+class Recorder:
+    """One stream's writer. ``feed`` only collects; ``flush`` stores whole lines.
+
+    What was collected but not stored is forgotten by ``rewind`` and read again from ``position``:
+    nothing half-read is ever remembered.
+    """
+
+    def __init__(self, stream: LogStream, reader: Callable[[int, int], Reader], store: Store):
+        self.stream = stream
+        self._make_reader = reader
+        self._reader = reader(stream.position, stream.lines)
+        self._store = store
+        self._pending = b""
+        # known only if this recorder has seen the file from its first byte
+        self._hash = hashlib.sha256() if stream.position == 0 else None
+
+    @property
+    def position(self) -> int:
+        return self.stream.position
+
+    @property
+    def pending(self) -> int:
+        return len(self._pending)
+
+    def feed(self, data: bytes) -> None:
+        self._pending += data
+
+    def rewind(self) -> None:
+        """Forget what is not stored; reading goes on from ``position``."""
+        self._pending = b""
+        self._reader = self._make_reader(self.stream.position, self.stream.lines)
+
+    def flush(self, *, final: bool = False) -> None:
+        """Store all whole lines (``final``: everything, since the file has ended)."""
+        while self._pending:
+            cut = self._pending.rfind(b"\n", 0, LogChunk.LIMIT) + 1
+            if cut == 0 and (final or len(self._pending) >= LogChunk.LIMIT):
+                cut = min(len(self._pending), LogChunk.LIMIT)
+            if cut == 0:
+                return
+            data, self._pending = self._pending[:cut], self._pending[cut:]
+            self._commit(data, last=final and not self._pending)
+
+    def _commit(self, data: bytes, *, last: bool) -> None:
+        clean, secrets = redact(data)
+        records = [*self._reader.feed(clean), *(self._reader.finish() if last else ())]
+        if self._hash is not None:
+            self._hash.update(data)
+        with transaction.atomic():
+            self._advance(len(data), data.count(b"\n"), secrets)
+            LogChunk.of(self.stream, self.stream.position, clean).save(force_insert=True)
+            self._store(self.stream, records, time.time())
+        self.stream.refresh_from_db()
+        announce(self.stream.attempt.run_id, self.stream.role)
+
+    def _advance(self, length: int, lines: int, secrets: int) -> None:
+        seen = LogStream.objects.filter(pk=self.stream.pk, position=self.stream.position)
+        moved = seen.update(
+            position=F("position") + length,
+            lines=F("lines") + lines,
+            redacted=F("redacted") + secrets,
+            sha256=self._hash.hexdigest() if self._hash is not None else "",
+        )
+        if moved != 1:
+            raise Overtaken(f"{self.stream} has moved from {self.stream.position}")

@@ -1,0 +1,178 @@
+"""The means by which one run's story is told: operations, waits, followers, state moves.
+
+A story is resumable: each step finds its operation row and, if that is done, its result. So a
+conductor that takes a run over tells it from the first line and arrives where the other one stood.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+
+from hosts.links import Links
+from hosts.transport.errors import TransportError
+from hosts.transport.protocol import Target
+from runs.actions.move import NotAllowed, move
+from runs.drivers.probe import LoadReader
+from runs.engines.registry import ENGINES
+from runs.execution import ledger
+from runs.execution.endings import Cancelled, ClaimLost, Failed, Lost
+from runs.execution.follower import follow
+from runs.execution.recorder import Recorder
+from runs.execution.store import store_engine_records, store_load_records
+from runs.models import Attempt, LogStream, Operation, Reason, Run, State
+from runs.tasks import ring
+
+POLL = 0.15  # seconds between two looks at an operation's row
+LINK_REASONS = {"unreachable", "link-lost", "command-timed-out", "login-refused"}
+
+
+class Story:
+    """One claimed run and what its steps need."""
+
+    def __init__(self, run: Run, links: Links, teller: str) -> None:
+        self.run = run
+        self.links = links
+        self.teller = teller
+        self.attempt: Attempt | None = None
+        self.target: Target = run.host.target()
+        self.engine = ENGINES[run.arm.config.engine]
+        self.config = run.arm.config
+        self.workload = run.arm.workload
+        self.following: dict[str, asyncio.Task[None]] = {}
+        self._heed_cancel = True
+
+    # -- state
+
+    async def move(self, allowed_from: Collection[State], to: State) -> None:
+        """Go on to the next state; a story told again finds itself there already."""
+        if self.run.state not in allowed_from:
+            return
+        try:
+            await sync_to_async(move)(
+                self.run,
+                allowed_from=allowed_from,
+                to=to,
+                epoch=self.run.claim_epoch,
+                actor=self.teller,
+            )
+        except NotAllowed as error:
+            raise ClaimLost(str(error)) from error
+
+    async def look(self) -> None:
+        """Read the row again: stop if the claim has passed on, or a person said stop."""
+        epoch = self.run.claim_epoch
+        await self.run.arefresh_from_db(
+            fields=["state", "claim_epoch", "claim_holder", "cancel_requested_at", "link"]
+        )
+        if self.run.claim_epoch != epoch:
+            raise ClaimLost(f"{self.run} was taken over")
+        if self.run.cancel_requested_at and self._heed_cancel:
+            raise Cancelled(await sync_to_async(self._canceller)())
+
+    def _canceller(self) -> str:
+        person = Run.objects.select_related("cancel_requested_by").get(pk=self.run.pk)
+        return str(person.cancel_requested_by or "a person")
+
+    def stop_heeding_cancel(self) -> None:
+        """From here on the run is being put away; a further stop changes nothing."""
+        self._heed_cancel = False
+
+    # -- operations
+
+    async def operation(self, kind: str, request: dict[str, Any], n: int = 1) -> dict[str, Any]:
+        """Plan, ring, wait: the operation's result. Raises :class:`Failed` with its reason.
+
+        Trouble with the link is waited out once something may run on the node; before that it
+        ends the run, since nothing was started.
+        """
+        assert self.attempt is not None and self.run.fence is not None
+        planned = await sync_to_async(ledger.plan)(self.attempt, kind, n, self.run.fence, request)
+        while True:
+            done = await self._await_end(planned)
+            if done.state == Operation.State.DONE:
+                return dict(done.result or {})
+            if kind == Operation.Kind.PREPARE or done.reason not in LINK_REASONS:
+                raise Failed(_reason(done.reason), done.error)
+            await self.link_trouble(done.reason, done.error)
+            await asyncio.sleep(settings.DURATIONS.reconnect)
+            await sync_to_async(ledger.plan_again)(done)
+
+    async def _await_end(self, operation: Operation) -> Operation:
+        """Ring until a worker takes it, and wait until it is settled."""
+        loop = asyncio.get_running_loop()
+        next_ring = loop.time()
+        while True:
+            await self.look()
+            await operation.arefresh_from_db()
+            if operation.state in (Operation.State.DONE, Operation.State.FAILED):
+                return operation
+            if ledger.abandoned(operation):
+                await sync_to_async(ledger.plan_again)(operation)
+            if operation.state == Operation.State.PLANNED and loop.time() >= next_ring:
+                await sync_to_async(ring)(operation.pk)
+                next_ring = loop.time() + settings.DURATIONS.bell
+            await asyncio.sleep(POLL)
+
+    async def link_trouble(self, reason: str, text: str) -> None:
+        """Show it, and give the run up as LOST only after ``lost_after`` seconds of it."""
+        error = TransportError(text)
+        error.reason = reason
+        await self.told(error)
+        await self.look()
+
+    async def told(self, error: TransportError | None) -> None:
+        """The link's state, for people to see."""
+        await sync_to_async(ledger.note_link)(self.run, error)
+        if error is not None and await sync_to_async(ledger.link_dead)(self.run):
+            raise Lost(Reason.UNREACHABLE, str(error))
+
+    # -- logs
+
+    def job(self, role: str) -> dict[str, str]:
+        assert self.attempt is not None
+        return {"run": str(self.run.uid), "attempt": str(self.attempt.n), "role": role}
+
+    async def follow(self, role: str) -> None:
+        """Begin to read a job's log, if that has not begun."""
+        if role in self.following:
+            return
+        recorder = await sync_to_async(self._recorder)(role)
+        reading = follow(self.links, self.target, self.job(role), recorder, self.told)
+        self.following[role] = asyncio.create_task(reading, name=f"{self.run} {role}")
+
+    def _recorder(self, role: str) -> Recorder:
+        stream = LogStream.objects.select_related("attempt__run").get(
+            attempt=self.attempt, role=role
+        )
+        if role == "load":
+            return Recorder(stream, _load_reader, store_load_records)
+        reader: Callable[[int, int], Any] = self.engine.log_reader
+        return Recorder(stream, reader, store_engine_records)
+
+    async def wait_for(self, *roles: str, seconds: float) -> str | None:
+        """The first of ``roles`` whose log has ended (its process has exited), else ``None``."""
+        tasks = {self.following[role]: role for role in roles}
+        ended, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+            return tasks[task]
+        return None
+
+    async def close(self) -> None:
+        """Stop reading. What is stored stays; whoever goes on begins at the position."""
+        for task in self.following.values():
+            task.cancel()
+        await asyncio.gather(*self.following.values(), return_exceptions=True)
+
+
+def _load_reader(offset: int, line: int) -> LoadReader:
+    return LoadReader(offset=offset, line=line)
+
+
+def _reason(value: str) -> Reason:
+    return Reason(value) if value in Reason.values else Reason.OPERATION_FAILED

@@ -1,0 +1,103 @@
+"""What a worker does on a node for one operation. It carries out and decides nothing.
+
+Every verb is safe to repeat: the node kit answers a second ``start`` with what the first one did,
+and stopping what is stopped is no change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from django.conf import settings
+
+from hosts.links import open_node
+from hosts.node import KitError, Node
+from hosts.transport.errors import TransportError
+from hosts.transport.protocol import Target
+from runs.models import Operation
+from runs.models.states import Reason
+
+log = logging.getLogger(__name__)
+
+Verb = Callable[[Node, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+def perform(operation_id: int) -> None:
+    """Claim the operation, carry it out on its node, and settle it. Told twice, done once."""
+    worker = f"{socket.gethostname()}"
+    if not Operation.objects.claim(operation_id, worker):
+        return
+    operation = Operation.objects.select_related("attempt__run__host").get(pk=operation_id)
+    target = operation.attempt.run.host.target()
+    try:
+        result = asyncio.run(_on_node(target, operation.kind, operation.request))
+    except TransportError as error:
+        operation.fail(reason=error.reason, error=str(error))
+    except KitError as error:
+        operation.fail(reason=_kit_reason(error), error=str(error))
+    except TimeoutError:
+        operation.fail(reason="command-timed-out", error="The node did not answer in time.")
+    else:
+        operation.settle(result=result)
+
+
+async def _on_node(target: Target, kind: str, request: dict[str, Any]) -> dict[str, Any]:
+    async with open_node(target) as node:
+        return await VERBS[kind](node, request)
+
+
+def _kit_reason(error: KitError) -> str:
+    known = {"stale-fence": Reason.FENCED_OFF, "cannot-start": Reason.CANNOT_START}
+    return known.get(error.code, Reason.OPERATION_FAILED)
+
+
+async def prepare(node: Node, request: dict[str, Any]) -> dict[str, Any]:
+    """Bring the kit, ask for facts and for whoever listens on the server's port."""
+    facts = await node.call("facts", {})
+    found = await node.call("listeners", {"port": request["port"]})
+    return {"facts": facts, "listeners": found["listeners"]}
+
+
+async def start(node: Node, request: dict[str, Any]) -> dict[str, Any]:
+    return await node.call("start", request)
+
+
+async def check_ready(node: Node, request: dict[str, Any]) -> dict[str, Any]:
+    """The server's process, who listens on its port, and what it answers."""
+    status = await node.call("status", request["job"])
+    found = await node.call("listeners", {"port": request["port"]})
+    answers = await node.call("http", request["http"], timeout=settings.DURATIONS.command)
+    return {"status": status, "listeners": found["listeners"], **answers}
+
+
+async def collect(node: Node, request: dict[str, Any]) -> dict[str, Any]:
+    """Size and hash of each job's log, and how its process ended."""
+    jobs = {}
+    for job in request["jobs"]:
+        status = await node.call("status", job)
+        digest = await node.call("digest", {**job, "path": job["log"]})
+        jobs[job["role"]] = {"status": status, "digest": digest}
+    return {"jobs": jobs}
+
+
+async def stop(node: Node, request: dict[str, Any]) -> dict[str, Any]:
+    """Stop jobs in the given order; each is verified to be gone."""
+    stopped = {}
+    for job in request["jobs"]:
+        seconds = job["grace_s"] + settings.DURATIONS.command
+        stopped[job["role"]] = await node.call("stop", job, timeout=seconds)
+    return {"jobs": stopped}
+
+
+VERBS: dict[str, Verb] = {
+    Operation.Kind.PREPARE: prepare,
+    Operation.Kind.START_SERVER: start,
+    Operation.Kind.CHECK_READY: check_ready,
+    Operation.Kind.START_LOAD: start,
+    Operation.Kind.COLLECT: collect,
+    Operation.Kind.STOP: stop,
+}

@@ -1,0 +1,32 @@
+"""Everything that is known about measuring."""
+
+from runs.models.attempt import Attempt, Operation
+from runs.models.campaign import Arm, Campaign
+from runs.models.config import ServerConfig, Workload
+from runs.models.log import LogChunk, LogStream
+from runs.models.note import Caveat, Note
+from runs.models.run import Run
+from runs.models.sample import Event, Level, Sample
+from runs.models.share import Comparison, ShareLink
+from runs.models.states import Reason, State
+
+__all__ = [
+    "Arm",
+    "Attempt",
+    "Campaign",
+    "Caveat",
+    "Comparison",
+    "Event",
+    "Level",
+    "LogChunk",
+    "LogStream",
+    "Note",
+    "Operation",
+    "Reason",
+    "Run",
+    "Sample",
+    "ServerConfig",
+    "ShareLink",
+    "State",
+    "Workload",
+]

@@ -1,0 +1,78 @@
+"""A campaign asks a question; its arms are the answers to choose from."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+
+from hosts.models import Host
+from runs.models.config import ServerConfig, Workload
+
+LETTERS = "ABCDEF"
+
+
+class CampaignQuerySet(models.QuerySet["Campaign"]):
+    def for_overview(self) -> CampaignQuerySet:
+        return self.prefetch_related("arms", "runs").order_by("-opened_at")
+
+
+class Campaign(models.Model):
+    """A question and the runs that answer it."""
+
+    question = models.CharField(max_length=300)
+    conclusion = models.TextField(blank=True)
+    source = models.CharField(
+        max_length=100, blank=True, help_text="where imported figures come from; empty if ran here"
+    )
+    opened_at = models.DateTimeField(auto_now_add=True)
+    opened_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    # facts of an import that no table has a place for yet (smoke test, draft model …)
+    facts = models.JSONField(default=dict)
+
+    objects = CampaignQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            # importing the same showcase twice finds the first
+            models.UniqueConstraint(
+                fields=["source"],
+                condition=~models.Q(source=""),
+                name="runs_campaign_source_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.question
+
+    def get_absolute_url(self) -> str:
+        return reverse("campaign-detail", args=[self.pk])
+
+
+class Arm(models.Model):
+    """All runs of one config revision and one workload on one host."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="arms")
+    position = models.PositiveIntegerField()
+    name = models.CharField(max_length=120)
+    config = models.ForeignKey(ServerConfig, on_delete=models.PROTECT, related_name="arms")
+    workload = models.ForeignKey(Workload, on_delete=models.PROTECT, related_name="arms")
+    host = models.ForeignKey(Host, on_delete=models.PROTECT, related_name="arms")
+    derived_from = models.ForeignKey("self", null=True, on_delete=models.SET_NULL)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "position"], name="runs_arm_position"),
+            models.UniqueConstraint(fields=["campaign", "name"], name="runs_arm_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def letter(self) -> str:
+        """A, B, C … in the order of the campaign: colour, marker and dash follow from it."""
+        return LETTERS[self.position % len(LETTERS)]

@@ -1,0 +1,86 @@
+"""What is started and what is asked of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+
+class ServerConfig(models.Model):
+    """Engine, model, launch flags, environment and launcher.
+
+    Immutable once a run used it: a change makes a revision with ``parent``.
+    ``flags`` keeps its order: {"--tp": 4, "--disable-cuda-graph": true}. ``effective`` holds what an
+    import states of the running server (for runs of our own it is read from the log).
+    """
+
+    class Launcher(models.TextChoices):
+        PROCESS = "process", "detached process"
+        SYSTEMD = "systemd", "systemd unit"
+
+    engine = models.CharField(max_length=40)
+    model = models.CharField(max_length=300)
+    flags = models.JSONField(default=dict)
+    env = models.JSONField(default=dict)
+    port = models.PositiveIntegerField(default=30000)
+    launcher = models.CharField(max_length=20, choices=Launcher, default=Launcher.PROCESS)
+    unit = models.CharField(max_length=255, blank=True)
+    effective = models.JSONField(default=dict)
+    parent = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
+    revision = models.PositiveIntegerField(default=1)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.engine} {self.model} r{self.revision}"
+
+    @property
+    def key(self) -> str:
+        """Twelve hex digits that are equal exactly when two configs would start the same server."""
+        told = [self.engine, self.model, self.flags, self.env, self.port, self.launcher, self.unit]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+
+
+class Workload(models.Model):
+    """How load is made. An unknown setting of an import is null, never a default."""
+
+    driver = models.CharField(max_length=40)
+    levels = models.JSONField()  # [1, 4, 16]
+    requests_per_level = models.JSONField(null=True)  # 24, or one number per level
+    warmup_requests = models.PositiveIntegerField(null=True)
+    prompt_set = models.CharField(max_length=40, blank=True)
+    input_tokens = models.PositiveIntegerField(null=True)
+    max_tokens = models.PositiveIntegerField(null=True)
+    temperature = models.FloatField(null=True)
+    ignore_eos = models.BooleanField(null=True)
+    seed = models.BigIntegerField(null=True)
+    request_timeout_s = models.FloatField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(temperature=None) | Q(temperature__gte=0, temperature__lte=2),
+                name="runs_workload_temperature",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.driver} {self.prompt_set or 'prompts unknown'} at {self.levels}"
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that matter for a comparison, by name."""
+        names = [
+            "driver",
+            "prompt_set",
+            "input_tokens",
+            "max_tokens",
+            "temperature",
+            "ignore_eos",
+            "seed",
+            "requests_per_level",
+            "warmup_requests",
+        ]
+        return {name: getattr(self, name) for name in names}

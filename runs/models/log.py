@@ -1,0 +1,74 @@
+"""A log as it stands on the node, stored exactly once."""
+
+from __future__ import annotations
+
+import zstandard
+from django.db import models
+
+from runs.models.attempt import Attempt
+
+
+class LogStream(models.Model):
+    """How far a file of an attempt has been read.
+
+    ``position`` counts the bytes received and stored; it moves only in the transaction that stores
+    them, and only from the value the writer saw (compare and swap). It stands behind a line end
+    (or at the end of the file): a half line is read again rather than remembered.
+    """
+
+    class Role(models.TextChoices):
+        SERVER = "server", "server log"
+        LOAD = "load", "load driver"
+
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="streams")
+    role = models.CharField(max_length=10, choices=Role)
+    path = models.CharField(max_length=200)
+    position = models.BigIntegerField(default=0)
+    lines = models.BigIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True)  # of the bytes received; "" if not known
+    next_seq = models.BigIntegerField(default=1)  # number of the next sample of this stream
+    damaged = models.PositiveIntegerField(default=0)
+    redacted = models.PositiveIntegerField(default=0)
+    complete = models.BooleanField(default=False)  # read to the end, equal to the node's
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["attempt", "role"], name="runs_logstream_role")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} log of {self.attempt}"
+
+    def text(self, start: int = 0, end: int | None = None) -> bytes:
+        """The stored bytes in [start, end)."""
+        end = self.position if end is None else end
+        chunks = self.chunks.filter(offset__lt=end, offset__gt=start - LogChunk.LIMIT)
+        pieces = [(chunk.offset, chunk.bytes()) for chunk in chunks.order_by("offset")]
+        return b"".join(data[max(0, start - at) : end - at] for at, data in pieces if at < end)
+
+
+class LogChunk(models.Model):
+    """A piece of a log, compressed. Redacted before it came here, at the same length."""
+
+    LIMIT = 256 * 1024  # no chunk is longer, so a range needs only neighbours
+
+    stream = models.ForeignKey(LogStream, on_delete=models.CASCADE, related_name="chunks")
+    offset = models.BigIntegerField()
+    length = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["stream", "offset"], name="runs_logchunk_offset")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.length} bytes at {self.offset}"
+
+    @classmethod
+    def of(cls, stream: LogStream, offset: int, data: bytes) -> LogChunk:
+        packed = zstandard.ZstdCompressor(level=3).compress(data)
+        return cls(stream=stream, offset=offset, length=len(data), data=packed)
+
+    def bytes(self) -> bytes:
+        return zstandard.ZstdDecompressor().decompress(bytes(self.data), max_output_size=self.LIMIT)

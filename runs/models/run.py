@@ -1,0 +1,127 @@
+"""A run: one server launch and the levels measured in it."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from runs.models.campaign import Arm, Campaign
+from runs.models.states import ACTIVE, FINAL, Reason, State
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def active(self) -> RunQuerySet:
+        return self.filter(state__in=ACTIVE)
+
+    def unfinished(self) -> RunQuerySet:
+        return self.exclude(state__in=FINAL)
+
+    def unclaimed(self, now: datetime) -> RunQuerySet:
+        """Runs that a conductor may take: queued or active, with no live claim on them."""
+        return self.unfinished().filter(
+            Q(claim_expires_at=None) | Q(claim_expires_at__lt=now), due_at__lte=now
+        )
+
+    def for_lists(self) -> RunQuerySet:
+        return self.select_related("campaign", "arm", "arm__config", "arm__workload", "host")
+
+
+class Run(models.Model):
+    """The statistical unit. Everything about its execution is in its rows, nothing in memory."""
+
+    class Link(models.TextChoices):
+        OK = "ok", "connected"
+        RECONNECTING = "reconnecting", "reconnecting"
+        UNREACHABLE = "unreachable", "unreachable"
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="runs")
+    arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="runs")
+    host = models.ForeignKey("hosts.Host", on_delete=models.PROTECT, related_name="runs")
+    launch = models.PositiveIntegerField(default=1, help_text="which launch of its arm")
+    position = models.PositiveIntegerField(default=0, help_text="place in the campaign's plan")
+    imported = models.BooleanField(default=False)
+    rerun_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
+    queued_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    queued_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    state = models.CharField(max_length=20, choices=State, default=State.QUEUED)
+    state_since = models.DateTimeField(default=timezone.now)
+    reason = models.CharField(max_length=30, choices=Reason, blank=True)
+    reason_text = models.TextField(blank=True)
+    waiting_for = models.CharField(max_length=300, blank=True, help_text="why it does not go on")
+    cancel_requested_at = models.DateTimeField(null=True)
+    cancel_requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+
+    # the claim: only the conductor with the latest epoch may move the run
+    claim_holder = models.CharField(max_length=100, blank=True)
+    claim_epoch = models.BigIntegerField(default=0)
+    claim_expires_at = models.DateTimeField(null=True)
+    due_at = models.DateTimeField(default=timezone.now)
+    fence = models.BigIntegerField(null=True)
+
+    link = models.CharField(max_length=20, choices=Link, default=Link.OK)
+    link_since = models.DateTimeField(null=True)
+    link_text = models.CharField(max_length=300, blank=True)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["position", "pk"]
+        indexes = [
+            # the conductor's sweep reads unfinished runs only
+            models.Index(
+                fields=["due_at"],
+                name="runs_run_unfinished",
+                condition=~Q(state__in=list(FINAL)),
+            )
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=[State.QUEUED, State.SUCCEEDED, *ACTIVE], reason="")
+                | (Q(state__in=[s for s in FINAL if s != State.SUCCEEDED]) & ~Q(reason="")),
+                name="runs_run_bad_end_has_reason",
+            ),
+            models.CheckConstraint(
+                condition=Q(ended_at=None, state__in=[State.QUEUED, *ACTIVE])
+                | (Q(ended_at__isnull=False) & Q(state__in=list(FINAL))),
+                name="runs_run_ended_iff_final",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"Run {self.pk}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("run-detail", args=[self.pk])
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE
+
+    @property
+    def may_cancel(self) -> bool:
+        return not self.is_final and self.cancel_requested_at is None
+
+    @property
+    def duration(self) -> timedelta | None:
+        """From the first step to the end, or to now while it runs; unknown for imports."""
+        if self.started_at is None:
+            return None
+        return (self.ended_at or timezone.now()) - self.started_at

@@ -1,0 +1,122 @@
+"""What was measured: levels by the client, samples and events by the server's log."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from runs.models.attempt import Attempt
+from runs.models.log import LogStream
+
+
+class Level(models.Model):
+    """One concurrency inside a run, with its time window. Seconds, tokens and tokens per second.
+
+    A value that is not known is null.
+    """
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        RUNNING = "running"
+        DONE = "done"
+
+    attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="levels")
+    index = models.PositiveIntegerField()
+    concurrency = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, choices=State, default=State.PENDING)
+    requests = models.PositiveIntegerField(null=True)
+    done = models.PositiveIntegerField(default=0)
+    failed = models.PositiveIntegerField(default=0)
+    started = models.FloatField(null=True)  # epoch seconds, the node's clock
+    ended = models.FloatField(null=True)
+    output_tokens = models.BigIntegerField(null=True)
+    cached_tokens = models.BigIntegerField(null=True)
+    output_tps = models.FloatField(null=True)  # aggregate
+    user_tps = models.FloatField(null=True)  # mean over requests
+    ttft_s = models.FloatField(null=True)  # median
+    tpot_s = models.FloatField(null=True)  # median
+    accept_len = models.FloatField(null=True)  # from the log, inside the level's window
+    running_mean = models.FloatField(null=True)
+    waiting_mean = models.FloatField(null=True)
+    summary = models.JSONField(default=dict)  # the driver's whole summary
+    source = models.CharField(max_length=40, default="probe")
+
+    class Meta:
+        ordering = ["index"]
+        constraints = [
+            models.UniqueConstraint(fields=["attempt", "index"], name="runs_level_index")
+        ]
+
+    def __str__(self) -> str:
+        return f"concurrency {self.concurrency}"
+
+
+class Sample(models.Model):
+    """One decode or prefill line. Wide, since a run has thousands and a page wants all columns.
+
+    ``seq`` counts the samples of a stream from 1 without a gap: the live page's cursor.
+    ``time`` is epoch seconds (the printed local time and the node's offset from UTC).
+    """
+
+    class Phase(models.TextChoices):
+        DECODE = "decode"
+        PREFILL = "prefill"
+
+    stream = models.ForeignKey(LogStream, on_delete=models.CASCADE, related_name="samples")
+    seq = models.BigIntegerField()
+    phase = models.CharField(max_length=10, choices=Phase)
+    time = models.FloatField(null=True)
+    printed_time = models.CharField(max_length=30, blank=True)
+    rank = models.CharField(max_length=60, blank=True)
+    running = models.IntegerField(null=True)
+    waiting = models.IntegerField(null=True)
+    tokens = models.BigIntegerField(null=True)
+    token_usage = models.FloatField(null=True)
+    accept_len = models.FloatField(null=True)
+    accept_rate = models.FloatField(null=True)
+    graph = models.BooleanField(null=True)
+    output_tps = models.FloatField(null=True)
+    input_tps = models.FloatField(null=True)
+    new_seq = models.IntegerField(null=True)
+    new_tokens = models.IntegerField(null=True)
+    cached_tokens = models.IntegerField(null=True)
+    extras = models.JSONField(default=dict)
+    offset = models.BigIntegerField()
+    line = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["seq"]
+        constraints = [
+            models.UniqueConstraint(fields=["stream", "seq"], name="runs_sample_seq"),
+            models.UniqueConstraint(fields=["stream", "offset"], name="runs_sample_offset"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.phase} {self.seq}"
+
+
+class Event(models.Model):
+    """A milestone or fault, of the server's log or of our own steps."""
+
+    attempt = models.ForeignKey(Attempt, null=True, on_delete=models.CASCADE, related_name="events")
+    run = models.ForeignKey("runs.Run", on_delete=models.CASCADE, related_name="events")
+    kind = models.CharField(max_length=40)
+    at = models.DateTimeField()
+    text = models.TextField()
+    data = models.JSONField(default=dict)
+    actor = models.CharField(max_length=100, blank=True)
+    stream = models.ForeignKey(LogStream, null=True, on_delete=models.CASCADE, related_name="+")
+    offset = models.BigIntegerField(null=True)
+    line = models.BigIntegerField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["stream", "offset", "kind"],
+                condition=models.Q(stream__isnull=False),
+                name="runs_event_offset",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"

@@ -1,0 +1,95 @@
+"""How values look. The only place where base units become words for people."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from typing import Any
+
+from django import template
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+
+UNKNOWN = "·"
+MINUS = "\u2212"
+
+
+@register.filter
+def tps(value: float | None) -> str:
+    """Tokens per second: 71.4, 1,213; unknown is a dot."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
+
+
+@register.filter
+def number(value: float | None, digits: int = 0) -> str:
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    return f"{value:,.{digits}f}".replace("-", MINUS)
+
+
+@register.filter
+def percent(value: float | None, digits: int = 0) -> str:
+    """A share (0.24) as "24 %"."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    return f"{value * 100:.{digits}f} %".replace("-", MINUS)
+
+
+@register.filter
+def change(ratio: float | None, digits: int = 0) -> str:
+    """A ratio as a signed change: 1.5 is "+50 %", 0.77 is "−23 %"."""
+    if ratio is None or not math.isfinite(ratio):
+        return UNKNOWN
+    value = (ratio - 1) * 100
+    rounded = f"{abs(value):.{digits}f}"
+    if float(rounded) == 0:
+        return f"{rounded} %"
+    return f"{'+' if value > 0 else MINUS}{rounded} %"
+
+
+@register.filter
+def ms(seconds: float | None) -> str:
+    """Seconds as milliseconds for short times, as seconds from ten on: "53 ms", "10.9 s"."""
+    if seconds is None or not math.isfinite(seconds):
+        return UNKNOWN
+    if seconds >= 10:
+        return f"{seconds:.1f} s"
+    value = seconds * 1000
+    return f"{value:.0f} ms" if value >= 100 else f"{value:.1f} ms"
+
+
+@register.filter
+def clock(value: timedelta | float | None) -> str:
+    """A duration as "3:52" or "1:02:07"."""
+    if value is None:
+        return UNKNOWN
+    seconds = int(value.total_seconds() if isinstance(value, timedelta) else value)
+    hours, rest = divmod(max(seconds, 0), 3600)
+    minutes, seconds = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+@register.filter
+def gib(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value / 2**30:.1f} GiB"
+
+
+@register.filter
+def flag_value(value: Any) -> str:
+    """A flag's value as it stands in a command; a bare flag is "on"."""
+    if value is None:
+        return "not set"
+    if value is True:
+        return "on"
+    return str(value)
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    """A note's Markdown as safe HTML: no raw HTML in, an allow-list of tags out."""
+    from runs.markdown import render
+
+    return mark_safe(render(text))

@@ -1,0 +1,5 @@
+"""Wiring only: settings, addresses, ASGI, Celery."""
+
+from webapp.celery import app as celery_app
+
+__all__ = ["celery_app"]

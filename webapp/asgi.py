@@ -1,0 +1,8 @@
+"""The ASGI application: pages, API and server-sent events."""
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+application = get_asgi_application()

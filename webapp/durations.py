@@ -1,0 +1,44 @@
+"""Every wait, heartbeat and limit of the product, in one place, in seconds.
+
+Tests run the whole thing faster by one factor (``THROUGHLINE_TIME_SCALE=0.05`` is 1:20); nothing
+else in the code may hold a duration of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True)
+class Durations:
+    """Seconds. The reason stands beside each value."""
+
+    connect: float = 15.0  # TCP and key exchange; longer means a dead or filtered address
+    login: float = 20.0  # authentication on a busy node
+    keepalive: float = 10.0  # three missed ones end the link: 30 s to notice a dead peer
+    command: float = 30.0  # one control command on a node
+    verb: float = 60.0  # one operation of a worker, its soft limit
+    heartbeat: float = 10.0  # a conductor renews its claims
+    claim: float = 30.0  # a claim that was not renewed for so long may be taken over
+    sweep: float = 2.0  # how often a conductor looks for due runs
+    watch: float = 1.0  # how often the state of a node's processes is asked
+    bell: float = 5.0  # an operation nobody picked up is rung for again
+    ready_check: float = 1.0  # pause between two readiness checks
+    ready_limit: float = 1800.0  # a large model may load for half an hour
+    measure_limit: float = 86400.0  # a level sweep, enforced on the node too
+    stop_grace: float = 10.0  # between TERM and KILL
+    flush: float = 0.4  # the recorder writes at least this often while lines arrive
+    reconnect: float = 2.0  # first pause before a lost link is tried again
+    lost_after: float = 3600.0  # an unreachable node keeps its run this long
+    signin: float = 1800.0  # a sign-in link's life
+    share: float = 90 * 86400.0  # a share link's life
+
+    def scaled(self, factor: float) -> Durations:
+        """The same durations, each multiplied by ``factor``; limits of people stay as they are."""
+        kept = {"connect", "login", "command", "verb", "signin", "share"}
+        return Durations(
+            **{
+                f.name: getattr(self, f.name) * (1 if f.name in kept else factor)
+                for f in fields(self)
+            }
+        )

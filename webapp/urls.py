@@ -1,0 +1,12 @@
+"""Every address of the site."""
+
+from django.urls import include, path
+
+from runs.api import api
+
+urlpatterns = [
+    path("", include("people.urls")),
+    path("", include("hosts.urls")),
+    path("", include("runs.urls")),
+    path("api/v1/", api.urls),
+]
