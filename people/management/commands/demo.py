@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from argparse import ArgumentParser
 from typing import Any
@@ -16,8 +17,8 @@ from webapp.embedded.redis import RedisDidNotStart
 
 class Command(BaseCommand):
     help = (
-        "Run web, worker, conductor, an embedded Redis and a demo node with a simulated engine, and "
-        "print a one-time sign-in link. Stops everything on Ctrl-C. State is kept in var/."
+        "Run web, worker, conductor, an embedded Redis and a demo node with a simulated engine, "
+        "and print a one-time sign-in link. Stops everything on Ctrl-C. State is kept in var/."
     )
     requires_system_checks: list[str] = []  # `migrate`, its first step, makes them
 
@@ -39,5 +40,6 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _say(self, text: str) -> None:
-        self.stdout.write(f"demo: {text}")
-        self.stdout.flush()
+        with contextlib.suppress(OSError):  # whoever read along is gone; the work goes on
+            self.stdout.write(f"demo: {text}")
+            self.stdout.flush()

@@ -1,0 +1,159 @@
+"""Rules of the whole suite: no network, nothing skipped in silence, shared fixtures."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from functools import cache
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webapp.embedded.redis import running_redis
+
+REQUIRED = Path(__file__).parent / "repository" / "required_tests.txt"
+ROOT = Path(__file__).resolve().parent.parent
+
+
+# What a machine may lack. A marker names it, one place looks for it.
+
+
+@cache
+def chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@cache
+def sshd() -> str | None:
+    return shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+
+@cache
+def postgres() -> str | None:
+    url = os.environ.get("DATABASE_URL", "")
+    return url if url.startswith("postgres") else None
+
+
+NEEDS = {
+    "browser": (chromium, "Chromium is not installed (apt-get install chromium)"),
+    "sshd": (sshd, "OpenSSH's server is not installed (apt-get install openssh-server)"),
+    "postgres": (postgres, "DATABASE_URL names no PostgreSQL (make test-postgres)"),
+}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker, (look, reason) in NEEDS.items():
+        if item.get_closest_marker(marker) and not look():
+            pytest.skip(reason)
+
+
+# `make test` runs everything; then a required file that ran no passing test is an error in CI,
+# and so is any skipped test. Elsewhere both are named and counted.
+
+
+def _relative(nodeid: str) -> str:
+    return nodeid.split("::")[0]
+
+
+def _skipped(config: pytest.Config) -> list[tuple[str, str]]:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    reports = reporter.stats.get("skipped", []) if reporter else []
+    return sorted((report.nodeid, _reason(report)) for report in reports)
+
+
+def _reason(report: Any) -> str:
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return str(text).removeprefix("Skipped: ")
+
+
+def _silent(config: pytest.Config) -> list[str]:
+    """Required test files of which no test has passed; empty unless everything was asked for."""
+    if not os.environ.get("THROUGHLINE_WHOLE_SUITE"):
+        return []
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    reports = reporter.stats.get("passed", []) if reporter else []
+    passed = {_relative(report.nodeid) for report in reports}
+    return [name for name in required_files() if name not in passed]
+
+
+def required_files() -> list[str]:
+    lines = REQUIRED.read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    skipped, silent = _skipped(config), _silent(config)
+    for nodeid, reason in skipped:
+        terminalreporter.write_line(f"could not run: {nodeid}: {reason}")
+    for name in silent:
+        terminalreporter.write_line(f"ran no passing test: {name}")
+    if skipped or silent:
+        terminalreporter.write_line(
+            f"{len(skipped)} tests could not run here, {len(silent)} required files ran none."
+        )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    is_worker = hasattr(session.config, "workerinput")
+    missing = not is_worker and (_skipped(session.config) or _silent(session.config))
+    if os.environ.get("CI") == "true" and missing and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+# The suite reaches this machine only.
+
+
+class NetworkBlocked(RuntimeError):
+    """A test tried to leave loopback."""
+
+
+def _refuse_elsewhere(address: Any) -> None:
+    if not isinstance(address, tuple):
+        return  # a unix socket
+    host = str(address[0])
+    if host == "localhost":
+        return
+    try:
+        is_here = ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:  # a name: it would be looked up elsewhere
+        is_here = False
+    if not is_here:
+        raise NetworkBlocked(f"tests may not connect to {host}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_network() -> Iterator[None]:
+    patch = pytest.MonkeyPatch()
+    for name in ("connect", "connect_ex"):
+        real = getattr(socket.socket, name)
+
+        def guarded(self: socket.socket, address: Any, _real: Any = real) -> Any:
+            _refuse_elsewhere(address)
+            return _real(self, address)
+
+        patch.setattr(socket.socket, name, guarded)
+    yield
+    patch.undo()
+
+
+# Shared fixtures
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A private Redis for this process of the suite."""
+    with running_redis(tmp_path_factory.mktemp("redis")) as url:
+        yield url
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A loopback port nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
