@@ -1,0 +1,95 @@
+"""What every connection to a node can do, and the values that cross this seam."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from hosts.transport.command import Command
+
+MAX_OUTPUT = 1 << 20
+"""Bytes of stdout and of stderr that one command may answer: a node's output is not trusted."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where to connect and how to prove who we are.
+
+    ``host_keys`` are the confirmed public keys, each "ssh-ed25519 AAAA…"; without any, nothing
+    connects. Exactly one of ``key_path`` (private key file) and ``agent_path`` (agent socket) is
+    given.
+    """
+
+    address: str
+    port: int
+    user: str
+    host_keys: tuple[str, ...]
+    key_path: str | None
+    agent_path: str | None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds, but for ``keepalive_count`` (unanswered ones that end the link) and ``channels``.
+
+    ``channels`` counts what is open at once on one connection; OpenSSH refuses the eleventh.
+    """
+
+    connect_s: float
+    login_s: float
+    keepalive_s: float
+    keepalive_count: int
+    channels: int
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command that ended. ``exit_status`` is negative if a signal ended it (-9: SIGKILL)."""
+
+    exit_status: int
+    stdout: bytes
+    stderr: bytes
+
+
+@dataclass(frozen=True)
+class HostKeyOffer:
+    """A key that a node showed, for a person to compare. It proves nothing by itself."""
+
+    key: str
+    fingerprint: str
+    algorithm: str
+
+
+class Connection(Protocol):
+    """One authenticated connection. Every method raises only ``TransportError``."""
+
+    async def run(
+        self, command: Command, *, stdin: bytes = b"", timeout: float, check: bool = True
+    ) -> Completed:
+        """Run to the end, within ``timeout`` seconds including the wait for a free channel.
+
+        Without ``stdin`` the program is ended with its channel; with it, it reads to the end of
+        its input. ``check`` makes every status but 0 a ``CommandFailed``.
+        """
+        ...
+
+    def stream(
+        self, command: Command, *, stdin: bytes = b"", timeout_idle: float | None
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Chunks of stdout as they come; leaving the context ends the program.
+
+        Without ``stdin`` our shell ends it. With ``stdin`` its input stays open until the context
+        is left, and the program itself must end at the end of its input.
+        """
+        ...
+
+    async def put(self, data: bytes, path: str, mode: int = 0o600) -> None:
+        """Write a file whole or not at all; missing parents are made with mode 0700."""
+        ...
+
+    async def close(self) -> None: ...
+
+    @property
+    def closed(self) -> bool: ...
