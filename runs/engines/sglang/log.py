@@ -5,9 +5,9 @@ line longer than LINE_LIMIT only the beginning is kept.
 """
 
 import re
-from dataclasses import dataclass
 
-from runs.engines.base import Damaged, Event, Record
+from runs.engines.base import Damaged, Record
+from runs.engines.feed import LineFeed, Position, RawLine
 from runs.engines.redact import redact_text
 from runs.engines.sglang.events import read_event
 from runs.engines.sglang.lines import TEXT_LIMIT, read_batches
@@ -17,83 +17,57 @@ LINE_LIMIT = 64 * 1024
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
-    """All a reader has to remember: where its unfinished line begins, and what it has of it.
-
-    `skipped` counts bytes of that line that were dropped beyond LINE_LIMIT.
-    """
-
-    offset: int
-    line: int
-    tail: bytes
-    skipped: int
-
-
 class LogReader:
     """Reads one log from any position.
 
     `offset` is the byte offset of the line that is being read (of `tail`, when there is one) and
-    `line` its number from 1. The next byte to be fed is the one at `position`.
+    `line` its number from 1; `skipped` counts bytes of that line beyond LINE_LIMIT. The next byte
+    to be fed is the one at `position`.
     """
 
     def __init__(self, offset: int = 0, line: int = 1, tail: bytes = b"", skipped: int = 0) -> None:
-        self.offset = offset
-        self.line = line
-        self.skipped = skipped
-        self._tail = bytearray(tail)
+        self._feed = LineFeed(Position(offset, line, tail, skipped), LINE_LIMIT)
 
     @classmethod
-    def at(cls, position: Position) -> "LogReader":
+    def at(cls, state: Position) -> "LogReader":
         """Go on where another reader stopped."""
-        return cls(position.offset, position.line, position.tail, position.skipped)
+        return cls(state.offset, state.line, state.tail, state.skipped)
+
+    @property
+    def state(self) -> Position:
+        return self._feed.position
+
+    @property
+    def offset(self) -> int:
+        return self.state.offset
+
+    @property
+    def line(self) -> int:
+        return self.state.line
 
     @property
     def tail(self) -> bytes:
         """The beginning of the line that has not ended yet."""
-        return bytes(self._tail)
+        return self.state.tail
 
     @property
     def position(self) -> int:
         """Byte offset of the next byte to be fed."""
-        return self.offset + len(self._tail) + self.skipped
-
-    @property
-    def state(self) -> Position:
-        return Position(self.offset, self.line, self.tail, self.skipped)
+        return self.state.next_byte
 
     def feed(self, data: bytes) -> list[Record]:
         """Take the next bytes and give the records of the lines that ended in them."""
-        records: list[Record] = []
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            self._keep(data[start:end])
-            records += self._end_line(terminated=True)
-            start = end + 1
-        self._keep(data[start:])
-        return records
+        return [record for line in self._feed.push(data) for record in _records(line)]
 
     def finish(self) -> list[Record]:
         """Read what is left when no more will come; the last value of a cut line is unknown."""
-        if not self._tail and not self.skipped:
-            return []
-        return self._end_line(terminated=False)
+        return [record for line in self._feed.rest() for record in _records(line)]
 
-    def _keep(self, part: bytes) -> None:
-        taken = part[: LINE_LIMIT - len(self._tail)]
-        self._tail += taken
-        self.skipped += len(part) - len(taken)
 
-    def _end_line(self, *, terminated: bool) -> list[Record]:
-        raw, offset, line = bytes(self._tail), self.offset, self.line
-        too_long = self.skipped > 0
-        self.offset = self.position + (1 if terminated else 0)
-        self.line += 1
-        self._tail.clear()
-        self.skipped = 0
-        if too_long:
-            return [Damaged("line too long", _text(raw[:TEXT_LIMIT]), offset, line)]
-        return read_line(raw, offset=offset, line=line, terminated=terminated)
+def _records(line: RawLine) -> list[Record]:
+    if line.too_long:
+        return [Damaged("line too long", _text(line.raw[:TEXT_LIMIT]), line.offset, line.line)]
+    return read_line(line.raw, offset=line.offset, line=line.line, terminated=line.terminated)
 
 
 def read_line(raw: bytes, *, offset: int, line: int, terminated: bool = True) -> list[Record]:
@@ -129,6 +103,3 @@ def _decoded(raw: bytes) -> str:
 
 def _text(raw: bytes) -> str:
     return redact_text(_decoded(raw))
-
-
-__all__ = ["LINE_LIMIT", "Event", "LogReader", "Position", "read_line"]

@@ -1,0 +1,242 @@
+"""Is the server that answers the one that was meant, and does it work?
+
+Health alone says little: an old server on the same port answers it, too. So the model, the
+resolved arguments and one generated answer are looked at.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runs.engines.base import JSON
+from runs.engines.redact import redact_text
+from runs.engines.sglang.flags import SPECS, Flags
+from runs.engines.sglang.launch import attribute, validate
+
+QUESTION = "What is 15 * 23?"
+ANSWER = "345"
+_MAX_BODY = 512 * 1024
+_GENERATION_S = 60.0
+_QUESTION_S = 10.0
+# Names of one thing: the engine resolves NEXTN to EAGLE.
+_SAME_ALGORITHM = {"NEXTN": "EAGLE"}
+# Of these the absence of a flag is a statement, too.
+_SPECULATIVE = ("--speculative-algorithm",)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The server meant: its model, its flags, and the question whose answer is known."""
+
+    model: str
+    flags: Flags
+    question: str
+    answer: str
+
+    @classmethod
+    def of(cls, flags: Mapping[str, object]) -> "Expected":
+        """Expect what these launch flags say, and 15 × 23 = 345. Raises FlagError."""
+        checked = validate(flags)
+        return cls(str(checked.get("--model-path", "")), checked, QUESTION, ANSWER)
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """`ready` when all four hold. `detail` is a sentence for people; `evidence` what was seen."""
+
+    ready: bool
+    healthy: bool
+    model_ok: bool
+    args_ok: bool
+    generation_ok: bool
+    detail: str
+    evidence: dict[str, JSON]
+
+
+def requests(expected: Expected) -> list[dict[str, JSON]]:
+    """Give the requests for the node kit's `http`: both the new and the old info paths."""
+    asked = [
+        _get("health", "/health"),
+        _get("model_info", "/model_info"),
+        _get("model_info_old", "/get_model_info"),
+        _get("server_info", "/server_info"),
+        _get("server_info_old", "/get_server_info"),
+    ]
+    body: dict[str, JSON] = {
+        "model": str(expected.flags.get("--served-model-name", expected.model)),
+        "messages": [{"role": "user", "content": expected.question}],
+        "max_tokens": 32,
+        "temperature": 0,
+    }
+    generation: dict[str, JSON] = {
+        "name": "generation",
+        "method": "POST",
+        "path": "/v1/chat/completions",
+        "json": body,
+        "timeout_s": _GENERATION_S,
+        "max_bytes": _MAX_BODY,
+    }
+    return [*asked, generation]
+
+
+def _get(name: str, path: str) -> dict[str, JSON]:
+    return {
+        "name": name,
+        "method": "GET",
+        "path": path,
+        "json": None,
+        "timeout_s": _QUESTION_S,
+        "max_bytes": _MAX_BODY,
+    }
+
+
+def judge(responses: Mapping[str, Mapping[str, object]], expected: Expected) -> Readiness:
+    """Hold the answers against what was meant. What is not told is named, never taken as right."""
+    healthy = responses.get("health", {}).get("status") == 200
+    model = _object(responses, "model_info", "model_info_old")
+    server = _object(responses, "server_info", "server_info_old")
+    told_model = _first(model.get("model_path"), server.get("model_path"))
+    model_ok = _model_matches(expected, model, server)
+    compared, not_told, differ = _compare(expected.flags, server)
+    args_ok = bool(server) and not differ
+    text = _generated(responses.get("generation", {}))
+    generation_ok = _answers(text, expected.answer)
+    faults = _faults(healthy, model_ok, told_model, expected, server, differ, generation_ok, text)
+    evidence: dict[str, JSON] = {
+        "health_status": _json(responses.get("health", {}).get("status")),
+        "model_path": _json(told_model),
+        "served_model_name": _json(model.get("served_model_name")),
+        "version": _json(server.get("version")),
+        "compared": compared,
+        "not_told": list(not_told),
+        "effective_max_running_requests": _effective(server),
+        "generation": redact_text(text[:400]),
+    }
+    detail = "; ".join(faults) if faults else _praise(not_told)
+    return Readiness(not faults, healthy, model_ok, args_ok, generation_ok, detail, evidence)
+
+
+def _object(responses: Mapping[str, Mapping[str, object]], *names: str) -> dict[str, object]:
+    """Give the first of the answers that is a JSON object with status 200."""
+    for name in names:
+        answer = responses.get(name, {})
+        if answer.get("status") == 200 and not answer.get("truncated"):
+            try:
+                found = json.loads(str(answer.get("body") or ""))
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(found, dict):
+                return found
+    return {}
+
+
+def _model_matches(
+    expected: Expected, model: Mapping[str, object], server: Mapping[str, object]
+) -> bool:
+    """Every name the server tells must be the one meant, and it must tell one."""
+    told = [info["model_path"] for info in (model, server) if info.get("model_path")]
+    wanted = expected.model.rstrip("/")
+    if not wanted or not told or any(str(path).rstrip("/") != wanted for path in told):
+        return False
+    name = expected.flags.get("--served-model-name")
+    served = model.get("served_model_name")
+    return name is None or served is None or served == name
+
+
+def _compare(
+    flags: Flags, server: Mapping[str, object]
+) -> tuple[dict[str, JSON], list[str], list[str]]:
+    """Give what was compared, the flags the server does not tell, and those that differ."""
+    compared: dict[str, JSON] = {}
+    not_told: list[str] = []
+    differ: list[str] = []
+    absent: list[str] = [flag for flag in _SPECULATIVE if flag not in flags]
+    known = [each for each in flags if each in SPECS and each != "--model-path"]
+    for flag in known + absent:
+        name, asked = attribute(flag), flags.get(flag)
+        if name not in server:
+            not_told.append(flag)
+            continue
+        told = server[name]
+        compared[flag] = {"asked": _json(asked), "told": _json(told)}
+        if not _same(flag, asked, told):
+            differ.append(f"{flag} is {_shown(told)} and not {_shown(asked)}")
+    return compared, not_told, differ
+
+
+def _same(flag: str, asked: object, told: object) -> bool:
+    if flag in _SPECULATIVE:
+        told = told or None
+        left = _SAME_ALGORITHM.get(str(asked).upper(), str(asked).upper())
+        return left == _SAME_ALGORITHM.get(str(told).upper(), str(told).upper())
+    if isinstance(asked, bool) or isinstance(told, bool):
+        return asked == told
+    if isinstance(asked, int | float) and isinstance(told, int | float):
+        return abs(asked - told) < 1e-9
+    return str(asked).rstrip("/") == str(told).rstrip("/")
+
+
+def _generated(answer: Mapping[str, object]) -> str:
+    """Give the text of the completion, the reasoning included; '' when there is none."""
+    found = _object({"generation": answer}, "generation")
+    choices = found.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        return ""
+    message = choices[0].get("message")
+    parts = message if isinstance(message, dict) else {}
+    texts = (parts.get("reasoning_content"), parts.get("content"), choices[0].get("text"))
+    return " ".join(text for text in texts if isinstance(text, str))
+
+
+def _answers(text: str, answer: str) -> bool:
+    """Tell whether the answer stands in the text as a word of its own: 345, not 1345."""
+    return bool(answer) and bool(re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text))
+
+
+def _faults(
+    healthy: bool,
+    model_ok: bool,
+    told_model: object,
+    expected: Expected,
+    server: Mapping[str, object],
+    differ: list[str],
+    generation_ok: bool,
+    text: str,
+) -> list[str]:
+    faults: list[str] = []
+    if not healthy:
+        faults.append("it is not healthy")
+    if not model_ok:
+        faults.append(f"the model is {_shown(told_model)} and not {expected.model}")
+    if not server:
+        faults.append("it does not tell its arguments")
+    faults += differ
+    if not generation_ok:
+        said = f"said {text[:80]!r}" if text else "generated nothing"
+        faults.append(f"asked {expected.question!r} it {said}, without {expected.answer}")
+    return faults
+
+
+def _praise(not_told: list[str]) -> str:
+    rest = f" (not told: {', '.join(not_told)})" if not_told else ""
+    return f"healthy, the model and the arguments meant, and a right answer{rest}"
+
+
+def _effective(server: Mapping[str, object]) -> JSON:
+    states = server.get("internal_states")
+    if isinstance(states, list) and states and isinstance(states[0], dict):
+        return _json(states[0].get("effective_max_running_requests_per_dp"))
+    return None
+
+
+def _first(*values: object) -> object:
+    return next((value for value in values if value), None)
+
+
+def _json(value: object) -> JSON:
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _shown(value: object) -> str:
+    return "not given" if value is None else str(value)

@@ -1,0 +1,63 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runs.engines.redact import redact, redact_text
+
+SECRET = "hunter2hunter2"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"server_args=ServerArgs(model_path='/m', api_key='{SECRET}', port=1)",
+        f"{{'admin_api_key': '{SECRET}'}}",
+        f'{{"api_key": "{SECRET}"}}',
+        f"python -m x --api-key {SECRET} --port 1",
+        f"--admin-api-key={SECRET}",
+        f"HF_TOKEN={SECRET}",
+        f"ssl_keyfile_password='{SECRET}'",
+        f"Authorization: Bearer {SECRET}",
+        f"AWS_SECRET_ACCESS_KEY={SECRET}",
+        f"https://user:{SECRET}@example.org/x",
+    ],
+)
+def test_it_overwrites_the_secret_and_nothing_else(text: str) -> None:
+    found, count = redact(text.encode())
+    assert found.decode() == text.replace(SECRET, "*" * len(SECRET))
+    assert count == 1
+
+
+@pytest.mark.parametrize("text", ["hf_abcdefghijklmnop", "sk-proj-abcdefgh1234"])
+def test_it_knows_tokens_by_their_form(text: str) -> None:
+    assert redact_text(f"uses {text}.") == f"uses {'*' * len(text)}."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "api_key=None, admin_api_key=None, ssl_keyfile_password=None",
+        '"api_key":null',
+        "#token: 848, token usage: 0.01, gen throughput (token/s): 71.44",
+        "max_total_num_tokens=797201, tokenizer_path='/m', tokenizer_mode='auto'",
+        "--tokenizer-path /models/x --max-total-tokens 65536",
+        "GET http://127.0.0.1:30000/health",
+    ],
+)
+def test_it_leaves_what_is_no_secret(text: str) -> None:
+    assert redact(text.encode()) == (text.encode(), 0)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [b"api_key=", b"'", b"Bearer ", b"hf_", b"abcdefghijkl", b" ", b"*", b"://", b":", b"@"]
+        )
+        | st.binary(max_size=4)
+    )
+)
+def test_the_length_stays_and_a_second_time_changes_nothing(parts: list[bytes]) -> None:
+    data = b"".join(parts)
+    once, _ = redact(data)
+    assert len(once) == len(data)
+    assert redact(once)[0] == once
