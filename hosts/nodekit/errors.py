@@ -1,0 +1,34 @@
+"""What a command may answer instead of a result; cli.py turns these into the error object."""
+
+from __future__ import annotations
+
+EXIT_FAILED = 1
+EXIT_BAD_REQUEST = 2
+EXIT_REFUSED = 75
+
+
+class KitError(Exception):
+    """The command was understood and could not be carried out. `code` is for programs."""
+
+    exit_status = EXIT_FAILED
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class BadRequest(KitError):
+    exit_status = EXIT_BAD_REQUEST
+
+    def __init__(self, message: str, code: str = "bad-request") -> None:
+        super().__init__(code, message)
+
+
+class StaleFence(KitError):
+    """Someone with a newer token has been here: whoever asks has lost its claim."""
+
+    exit_status = EXIT_REFUSED
+
+    def __init__(self, message: str) -> None:
+        super().__init__("stale-fence", message)

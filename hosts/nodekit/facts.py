@@ -1,0 +1,90 @@
+"""What kind of machine this is, and which engines it has. What cannot be told is null."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import socket
+import sys
+import time
+from typing import Any, Dict, List, Optional
+
+from .gpus import gpus
+from .proc import boot_id
+from .request import Json
+from .rundir import state_root
+
+ENGINES = ("sglang", "vllm")
+
+
+def facts(request: Json) -> Dict[str, Any]:
+    cards, note = gpus()
+    now = time.time()
+    return {
+        "hostname": socket.gethostname(),
+        "os": _value_in("/etc/os-release", "PRETTY_NAME", "="),
+        "kernel": platform.release(),
+        "cpu_model": _value_in("/proc/cpuinfo", "model name", ":") or platform.processor() or None,
+        "cpu_count": os.cpu_count(),
+        "memory_bytes": _memory_bytes(),
+        "python": platform.python_version(),
+        "boot_id": boot_id(),
+        "utc_offset_s": time.localtime(now).tm_gmtoff,
+        "time": now,
+        "disk_free_bytes": _disk_free_bytes(),
+        "gpus": cards,
+        "gpu_note": note,
+        "engines": _installed() + _declared(),
+    }
+
+
+def _value_in(path: str, key: str, sign: str) -> Optional[str]:
+    """The value of the first line `key sign value`."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            for line in file:
+                name, found, value = line.partition(sign)
+                if found and name.strip() == key:
+                    return value.strip().strip('"') or None
+    except OSError:
+        pass  # not this kind of system
+    return None
+
+
+def _memory_bytes() -> Optional[int]:
+    value = _value_in("/proc/meminfo", "MemTotal", ":")
+    return int(value.split()[0]) * 1024 if value else None
+
+
+def _disk_free_bytes() -> Optional[int]:
+    path = state_root()
+    while not os.path.isdir(path):
+        path = os.path.dirname(path)
+    try:
+        return shutil.disk_usage(path).free
+    except OSError:
+        return None
+
+
+def _installed() -> List[Dict[str, Any]]:
+    found = []
+    for name in ENGINES:
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        found.append({"name": name, "version": version, "python": sys.executable})
+    return found
+
+
+def _declared() -> List[Any]:
+    """Engines that the node's owner lists by hand, taken as they are."""
+    try:
+        with open(os.path.join(state_root(), "engines.json"), "rb") as file:
+            listed = json.loads(file.read())
+    except (OSError, ValueError):
+        return []
+    return listed if isinstance(listed, list) else []

@@ -1,0 +1,72 @@
+"""Who listens on a TCP port, as far as this user may see."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Set
+
+from . import request as req
+from .proc import look
+
+_LISTEN = "0A"
+
+
+def listeners(request: req.Json) -> Dict[str, Any]:
+    port = req.whole(request, "port", least=1, most=65535)
+    sockets = _sockets(port)
+    found = [_described(pid) for pid in sorted(_holders(sockets))]
+    if sockets and not found:
+        # Somebody listens whose files we may not see: another user.
+        nobody: Dict[str, Any] = {"pid": None, "pgid": None, "sid": None}
+        found = [{**nobody, "start_time": None, "name": None}]
+    return {"listeners": found}
+
+
+def _sockets(port: int) -> Set[str]:
+    """The inodes of the listening sockets, IPv4 and IPv6."""
+    inodes: Set[str] = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table) as file:
+                rows = [line.split() for line in file][1:]
+        except OSError:
+            continue  # a kernel without IPv6
+        inodes |= {
+            row[9]
+            for row in rows
+            if row[3] == _LISTEN and int(row[1].rsplit(":", 1)[1], 16) == port
+        }
+    return inodes
+
+
+def _holders(inodes: Set[str]) -> Set[int]:
+    links = {"socket:[{}]".format(inode) for inode in inodes}
+    if not links:
+        return set()
+    return {int(pid) for pid in os.listdir("/proc") if pid.isdigit() and links & _open_in(pid)}
+
+
+def _open_in(pid: str) -> Set[str]:
+    folder = "/proc/{}/fd".format(pid)
+    try:
+        names: List[str] = os.listdir(folder)
+    except OSError:
+        return set()
+    found = set()
+    for name in names:
+        try:
+            found.add(os.readlink(os.path.join(folder, name)))
+        except OSError:
+            continue  # closed since
+    return found
+
+
+def _described(pid: int) -> Dict[str, Any]:
+    process = look(pid)
+    return {
+        "pid": pid,
+        "pgid": process.pgid if process else None,
+        "sid": process.sid if process else None,
+        "start_time": process.start_time if process else None,
+        "name": process.name if process else None,
+    }
