@@ -1,7 +1,6 @@
 """The engines this house knows, by name."""
 
-from types import ModuleType
+from runs.engines.engine import Engine
+from runs.engines.sglang.engine import Sglang
 
-from runs.engines import sglang
-
-ENGINES: dict[str, ModuleType] = {"sglang": sglang}
+ENGINES: dict[str, Engine] = {"sglang": Sglang()}
