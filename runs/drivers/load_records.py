@@ -1,0 +1,313 @@
+"""The records of the probe driver: load.jsonl, one JSON object a line, read as it is written.
+
+Times are epoch seconds, durations seconds, counts tokens or requests.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from runs.engines.base import JSON, Damaged
+from runs.engines.feed import LineFeed, Position, RawLine
+
+# A level's end carries an in-flight curve of 400 points; nothing else comes near.
+LINE_LIMIT = 256 * 1024
+_TEXT_LIMIT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    t: float
+    version: int
+    levels: tuple[int, ...]
+    client: dict[str, JSON]
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevelStart:
+    t: float
+    level: int
+    concurrency: int
+    requests: int
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`tokens` are output tokens so far, None when the server does not tell usage."""
+
+    t: float
+    level: int
+    done: int
+    of: int
+    failed: int
+    inflight: int
+    tokens: int | None
+    ttft_p50: float | None
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request: `first` and `last` are when its first and last token came.
+
+    Tokens are those the server counted; `chunks` are not tokens.
+    """
+
+    level: int
+    n: int
+    send: float
+    first: float | None
+    last: float | None
+    prompt_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
+    chunks: int | None
+    finish: str | None
+    error: dict[str, JSON] | None
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevelEnd:
+    """`window` is the time measured; `summary` the driver's own figures in base units."""
+
+    t: float
+    level: int
+    concurrency: int
+    window_start: float
+    window_end: float
+    summary: dict[str, JSON]
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    t: float
+    ok: bool
+    cpu_s: float | None
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fatal:
+    t: float
+    message: str
+    offset: int
+    line: int
+
+
+LoadRecord: TypeAlias = Hello | LevelStart | Progress | Request | LevelEnd | Done | Fatal | Damaged
+
+
+class LoadReader:
+    """Reads load.jsonl from any position; any split of its bytes gives the same records."""
+
+    def __init__(self, offset: int = 0, line: int = 1, tail: bytes = b"", skipped: int = 0) -> None:
+        self._feed = LineFeed(Position(offset, line, tail, skipped), LINE_LIMIT)
+
+    @classmethod
+    def at(cls, state: Position) -> "LoadReader":
+        """Go on where another reader stopped."""
+        return cls(state.offset, state.line, state.tail, state.skipped)
+
+    @property
+    def state(self) -> Position:
+        return self._feed.position
+
+    @property
+    def position(self) -> int:
+        """Byte offset of the next byte to be fed."""
+        return self.state.next_byte
+
+    def feed(self, data: bytes) -> list[LoadRecord]:
+        """Take the next bytes and give the records of the lines that ended in them."""
+        found = (_read(line) for line in self._feed.push(data))
+        return [record for record in found if record is not None]
+
+    def finish(self) -> list[LoadRecord]:
+        """Give what is left when no more will come: a line without its end is damaged."""
+        return [
+            Damaged("cut before the end of the line", _text(line), line.offset, line.line)
+            for line in self._feed.rest()
+        ]
+
+
+class _Unreadable(ValueError):
+    """A field that is missing or has the wrong type."""
+
+
+class _Fields:
+    """Typed access to one object."""
+
+    def __init__(self, found: Mapping[str, object]) -> None:
+        self._found = found
+
+    def whole(self, name: str) -> int:
+        value = self.maybe_whole(name)
+        if value is None:
+            raise _Unreadable(f"'{name}' is missing")
+        return value
+
+    def maybe_whole(self, name: str) -> int | None:
+        value = self._found.get(name)
+        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+            return value
+        raise _Unreadable(f"'{name}' is no whole number")
+
+    def real(self, name: str) -> float:
+        value = self.maybe_real(name)
+        if value is None:
+            raise _Unreadable(f"'{name}' is missing")
+        return value
+
+    def maybe_real(self, name: str) -> float | None:
+        value = self._found.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise _Unreadable(f"'{name}' is no number")
+        return float(value)
+
+    def mapping(self, name: str) -> dict[str, JSON]:
+        value = self._found.get(name)
+        if not isinstance(value, dict):
+            raise _Unreadable(f"'{name}' is no object")
+        return value
+
+    def maybe_mapping(self, name: str) -> dict[str, JSON] | None:
+        return None if self._found.get(name) is None else self.mapping(name)
+
+    def maybe_text(self, name: str) -> str | None:
+        value = self._found.get(name)
+        return None if value is None else str(value)
+
+
+def _read(line: RawLine) -> LoadRecord | None:
+    """Read one line; an empty one and an unknown type give nothing (the driver may be newer)."""
+    if line.too_long:
+        return Damaged("line too long", _text(line), line.offset, line.line)
+    if not line.raw.strip():
+        return None
+    try:
+        found = json.loads(line.raw, parse_constant=_unknown, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return Damaged("not JSON", _text(line), line.offset, line.line)
+    if not isinstance(found, dict):
+        return Damaged("not an object", _text(line), line.offset, line.line)
+    build = _BUILDERS.get(str(found.get("type")))
+    if build is None:
+        return None
+    try:
+        return build(_Fields(found), line.offset, line.line)
+    except (_Unreadable, OverflowError) as problem:
+        return Damaged(str(problem), _text(line), line.offset, line.line)
+
+
+def _unknown(_: str) -> None:
+    """Read NaN and Infinity as unknown: no database holds them in JSON."""
+
+
+def _finite(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def _text(line: RawLine) -> str:
+    return line.raw[:_TEXT_LIMIT].decode("utf-8", "replace").replace("\x00", "\ufffd")
+
+
+def _hello(given: _Fields, offset: int, line: int) -> Hello:
+    levels = given._found.get("levels")
+    if not isinstance(levels, list) or not all(isinstance(each, int) for each in levels):
+        raise _Unreadable("'levels' is no list of numbers")
+    client = given.maybe_mapping("client") or {}
+    return Hello(given.real("t"), given.whole("v"), tuple(levels), client, offset, line)
+
+
+def _level_start(given: _Fields, offset: int, line: int) -> LevelStart:
+    return LevelStart(
+        given.real("t"),
+        given.whole("level"),
+        given.whole("concurrency"),
+        given.whole("requests"),
+        offset,
+        line,
+    )
+
+
+def _progress(given: _Fields, offset: int, line: int) -> Progress:
+    return Progress(
+        t=given.real("t"),
+        level=given.whole("level"),
+        done=given.whole("done"),
+        of=given.whole("of"),
+        failed=given.whole("failed"),
+        inflight=given.whole("inflight"),
+        tokens=given.maybe_whole("tokens"),
+        ttft_p50=given.maybe_real("ttft_p50"),
+        offset=offset,
+        line=line,
+    )
+
+
+def _request(given: _Fields, offset: int, line: int) -> Request:
+    return Request(
+        level=given.whole("level"),
+        n=given.whole("n"),
+        send=given.real("send"),
+        first=given.maybe_real("first"),
+        last=given.maybe_real("last"),
+        prompt_tokens=given.maybe_whole("prompt_tokens"),
+        cached_tokens=given.maybe_whole("cached_tokens"),
+        output_tokens=given.maybe_whole("output_tokens"),
+        chunks=given.maybe_whole("chunks"),
+        finish=given.maybe_text("finish"),
+        error=given.maybe_mapping("error"),
+        offset=offset,
+        line=line,
+    )
+
+
+def _level_end(given: _Fields, offset: int, line: int) -> LevelEnd:
+    window = _Fields(given.mapping("window"))
+    return LevelEnd(
+        t=given.real("t"),
+        level=given.whole("level"),
+        concurrency=given.whole("concurrency"),
+        window_start=window.real("start"),
+        window_end=window.real("end"),
+        summary=given.mapping("summary"),
+        offset=offset,
+        line=line,
+    )
+
+
+def _done(given: _Fields, offset: int, line: int) -> Done:
+    return Done(
+        given.real("t"), given._found.get("ok") is True, given.maybe_real("cpu_s"), offset, line
+    )
+
+
+def _fatal(given: _Fields, offset: int, line: int) -> Fatal:
+    return Fatal(given.real("t"), given.maybe_text("message") or "", offset, line)
+
+
+_BUILDERS: dict[str, Callable[[_Fields, int, int], LoadRecord]] = {
+    "hello": _hello,
+    "level_start": _level_start,
+    "progress": _progress,
+    "request": _request,
+    "level_end": _level_end,
+    "done": _done,
+    "fatal": _fatal,
+}
