@@ -60,18 +60,19 @@ def parse(route: str, body: bytes) -> Asked:
     )
 
 
-def check_lengths(asked: Asked, prompt_tokens: int, context: int) -> int:
+def check_lengths(asked: Asked, prompt_tokens: int, context: int, kv_tokens: int) -> int:
     """The most tokens to generate. Raises Refused if they or the prompt do not fit."""
+    room = min(context, kv_tokens)
     wanted = asked.max_tokens
     if wanted is not None and wanted > context:
         raise _too_long(
             f"max_completion_tokens is too large: {wanted}."
             f"This model supports at most {context} completion tokens."
         )
-    if prompt_tokens >= context:
+    if prompt_tokens >= room:
         raise _too_long(
             f"The input ({prompt_tokens} tokens) is longer than the model's "
-            f"context length ({context} tokens)."
+            f"context length ({room} tokens)."
         )
     if wanted is not None and prompt_tokens + wanted > context:
         raise _too_long(
@@ -79,7 +80,8 @@ def check_lengths(asked: Asked, prompt_tokens: int, context: int) -> int:
             f"tokens. You requested a total of {prompt_tokens + wanted} tokens: {prompt_tokens} "
             f"tokens from the input messages and {wanted} tokens for the completion."
         )
-    return context - prompt_tokens if wanted is None else wanted
+    left = room - prompt_tokens
+    return left if wanted is None else min(wanted, left)
 
 
 def _too_long(message: str) -> Refused:

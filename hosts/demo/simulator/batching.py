@@ -9,10 +9,10 @@ import random
 from collections import deque
 from dataclasses import dataclass
 
+from .generation import Request
 from .model import draw_accepted
-from .requests import Request
 
-FIRST_TOKEN_RATIO = 0.7  # share of the tokens still allowed that is reserved for a running request
+START_RATIO = 0.7  # of the tokens a running request may still produce, kept free for it
 LEAST_RATIO_SHARE = 0.14
 RATIO_DECAY_STEPS = 600
 RESERVE_AT_MOST = 4096  # of a request's max_tokens at admission
@@ -64,7 +64,7 @@ class Batching:
         self.limits = limits
         self.waiting: deque[Request] = deque()
         self.running: list[Request] = []
-        self._ratio_start = min(1.0, FIRST_TOKEN_RATIO * limits.conservativeness)
+        self._ratio_start = min(1.0, START_RATIO * limits.conservativeness)
         self.token_ratio = self._ratio_start
 
     @property

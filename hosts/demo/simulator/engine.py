@@ -14,13 +14,14 @@ from . import text
 from .asked import Asked
 from .batching import Batching, Limits
 from .faults import Surroundings
-from .flags import Launch, captured_batches, captured_prefills
+from .generation import Plan, Request, Sink
+from .launch import Launch
 from .memory import MemoryPlan
 from .model import LOOP_TEMPERATURE, SpeedSettings, acceptance, launch_effect
 from .output import Log
 from .radix import PrefixCache
-from .requests import Plan, Request, Sink
 from .scheduler import Graphs, Scheduler
+from .shapes import captured_batches, captured_prefills
 from .tally import DecodeTally
 
 VERSION = "0.5.20"
@@ -51,7 +52,11 @@ class Engine:
         self.startup_time: dict[str, Any] = {}
         self.cache = PrefixCache(memory.kv_tokens, not launch["disable_radix_cache"])
         self.scheduler = _scheduler(launch, memory, log)
-        self.scheduler.out_of_memory = memory.too_tight
+
+    def be_ready(self) -> None:
+        """The warm-up is done; from now on a step that needs more memory than is left kills."""
+        self.status = "ready"
+        self.scheduler.out_of_memory = self.memory.too_tight
 
     @property
     def shown_model(self) -> str:
@@ -68,7 +73,9 @@ class Engine:
     def prepare(self, asked: Asked) -> Prepared:
         """Check lengths, look up the cache, settle what the answer will be. Raises Refused."""
         count, tokens = asking.prompt_tokens(asked)
-        max_new = asking.check_lengths(asked, count, self.launch["context_length"])
+        max_new = asking.check_lengths(
+            asked, count, self.launch["context_length"], self.memory.kv_tokens
+        )
         kind = text.kind_of(asked.prompt)
         opening = text.answer_to(asked.question)
         seed = _text_seed(asked)
@@ -78,7 +85,7 @@ class Engine:
         plan = Plan(
             rid=uuid.uuid4().hex,
             prompt_tokens=count,
-            cached_tokens=self._cached(tokens),
+            cached_tokens=self.cache.look_up(tokens),
             max_new=max_new,
             natural_end=None if asked.ignore_eos else natural,
             loops_after=natural if greedy and asked.ignore_eos else None,
@@ -87,9 +94,6 @@ class Engine:
         )
         source = text.TokenStream(kind, seed, opening)
         return Prepared(plan, source, int(time.time()), asked.model or self.shown_name)
-
-    def _cached(self, tokens: list[str]) -> int:
-        return self.cache.look_up(tokens)
 
     def submit(self, plan: Plan, sink: Sink) -> None:
         self.scheduler.submit(Request(plan, sink))

@@ -82,7 +82,8 @@ def plan_memory(
     limit = _limit(fits, drafting, max_running_requests)
     states = limit * per_request * STATE_GIB / tp_size
     kv_cache = max(LEAST_KV_SHARE * pool, pool - states - draft)
-    graph_size = GRAPHS_GIB if graphs else 0.0
+    free = USABLE_GIB * (1.0 - mem_fraction)
+    graph_size = min(GRAPHS_GIB, 0.6 * free) if graphs else 0.0
     tokens = _kv_tokens(kv_cache, drafting, tp_size)
     return MemoryPlan(
         weights=weights,
@@ -94,7 +95,7 @@ def plan_memory(
         limit=limit,
         limit_from_memory=max_running_requests is None and limit == fits,
         graphs=graph_size,
-        left=USABLE_GIB * (1.0 - mem_fraction) - graph_size,
+        left=free - graph_size,
     )
 
 

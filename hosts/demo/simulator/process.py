@@ -40,15 +40,18 @@ class SchedulerProcess:
         """Its exit code once it has ended, negative for a signal."""
         if self.exit_code is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-                self.exit_code = -ended if ended else os.WEXITSTATUS(status)
+            if pid and os.WIFSIGNALED(status):
+                self.exit_code = -os.WTERMSIG(status)
+            elif pid:
+                self.exit_code = os.WEXITSTATUS(status)
         return self.exit_code
 
     def kill(self) -> None:
         """SIGKILL, unless it has been waited for already (its number could be another's)."""
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
+            _, status = os.waitpid(self.pid, 0)
+            self.exit_code = -os.WTERMSIG(status)
 
     def end(self) -> None:
         """Let it go and wait for it."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from . import loglines
 from .batching import Batching, PrefillBatch
+from .generation import Request
 from .model import (
     LINE_EFFECT_SD,
     STEP_EFFECT_SD,
@@ -21,7 +22,6 @@ from .model import (
     stream_stride,
 )
 from .output import Log
-from .requests import Request
 from .tally import DecodeTally
 
 LATE_AT_MOST_S = 0.5  # a machine that is later than this has stopped us: start a new schedule
@@ -97,7 +97,7 @@ class Scheduler:
         self.frozen = True
 
     async def _prefill(self, batch: PrefillBatch) -> None:
-        if self.out_of_memory and batch.new_tokens > 16:
+        if self.out_of_memory and batch.new_tokens > 1:
             self.failed.set_result("out of memory")
             self.frozen = True
             return

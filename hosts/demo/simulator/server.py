@@ -14,12 +14,12 @@ import os
 import signal
 import sys
 
-from . import faults, flags, loglines, tracebacks
+from . import faults, loglines, tracebacks
 from .api import Api
 from .engine import Engine
 from .faults import Surroundings
-from .flags import BadFlags, Launch
 from .http import serve
+from .launch import BadFlags, Launch, parse
 from .output import Log
 from .process import SchedulerProcess, kill_family
 from .startup import WARMUP_SHARE, Started, Startup, StartupFailed
@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
     """Run the server until it is ended; returns the exit status of a failed start."""
     try:
         surroundings = faults.read(os.environ)
-        launch = flags.parse(argv)
+        launch = parse(argv)
     except BadFlags as problem:
         sys.stderr.write(tracebacks.launch_traceback(str(problem)) + "\n")
         return 1
@@ -118,7 +118,7 @@ class Life:
             sampling = {"temperature": 0, "max_new_tokens": 8}
             body = {"text": "The capital city of France is", "sampling_params": sampling}
             await self._ask("POST", "/generate", body)
-        self._engine.status = "ready"
+        self._engine.be_ready()
         self._log.info(loglines.READY)
         await self._planned_fault(surroundings)
 
@@ -129,6 +129,18 @@ class Life:
         elif surroundings.fault == "hang":
             await asyncio.sleep(surroundings.fault_after_s)
             self._engine.scheduler.freeze()
+            await self._watchdog()
+
+    async def _watchdog(self) -> None:
+        """SGLang's own guard: a scheduler that has work but takes no step is ended."""
+        limit = self._engine.launch["watchdog_timeout"]
+        await asyncio.sleep(limit)
+        while self._engine.scheduler.batching.idle:
+            await asyncio.sleep(WATCH_S)
+        self._log.scheduler_error(
+            f"Scheduler watchdog timeout (self.watchdog_timeout={limit:g}, self.soft=False)"
+        )
+        await self._crash()
 
     async def _ask(self, method: str, path: str, body: object | None) -> None:
         """One request to ourselves, as SGLang's warm-up makes it."""

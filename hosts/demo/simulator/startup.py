@@ -9,7 +9,7 @@ from typing import Any, Callable
 from . import loglines, tracebacks
 from .engine import ARCHITECTURE
 from .faults import Surroundings
-from .flags import Launch, captured_batches, captured_prefills
+from .launch import Launch
 from .memory import (
     DRAFT_WEIGHTS_GIB,
     USABLE_GIB,
@@ -19,6 +19,7 @@ from .memory import (
     plan_memory,
 )
 from .output import Log
+from .shapes import captured_batches, captured_prefills
 
 # Shares of the start-up time. What is left (10 %) is the warm-up, while /health says 503.
 IMPORTS_SHARE = 0.25
