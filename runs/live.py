@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import redis
 import redis.asyncio
@@ -59,7 +59,7 @@ class Watch:
 
     async def start(self) -> None:
         """Fix the starting point, so that rings before the first wait are not missed."""
-        newest = await self._client.xrevrange(self._key, count=1)
+        newest: Any = await self._client.xrevrange(self._key, count=1)
         self._last = newest[0][0].decode() if newest else "0"
 
     async def close(self) -> None:

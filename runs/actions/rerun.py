@@ -108,7 +108,7 @@ def rerun(*, proposal: Proposal, by: Person | None) -> Run:
     """Queue what was proposed: a new launch of an equal arm, else of a new arm beside it."""
     if not proposal.host.can_connect:
         raise Refused(
-            f"{proposal.host} cannot be reached: choose a host with an address and a confirmed key.",
+            f"{proposal.host} cannot be reached: choose one with an address and a confirmed key.",
             "host",
         )
     arm = proposal.already or _new_arm(proposal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -31,6 +32,7 @@ async def execute(story: Story) -> None:
     """
     try:
         await acquire(story)
+        await resume_end(story)
         await prepare(story)
         await start_server(story)
         await wait_until_ready(story)
@@ -51,6 +53,13 @@ async def acquire(story: Story) -> None:
             break
         await asyncio.sleep(settings.DURATIONS.sweep)
     story.attempt = await story.run.attempts.order_by("-n").afirst()
+
+
+async def resume_end(story: Story) -> None:
+    """If an earlier teller had decided that the run ends, it ends so, whatever is seen now."""
+    end = await sync_to_async(findings.decided_end)(_attempt(story))
+    if end is not None:
+        raise end
 
 
 async def prepare(story: Story) -> None:
@@ -82,7 +91,7 @@ async def start_server(story: Story) -> None:
 
 
 async def wait_until_ready(story: Story) -> None:
-    """Ask until the engine's judge is content; a server that died or is another one ends the run."""
+    """Ask until the engine's judge is content. A server that died or is another ends the run."""
     if story.run.state != State.WAITING_READY:
         return
     expected = story.engine.expected(story.config.flags, model=story.config.model)
@@ -96,7 +105,8 @@ async def wait_until_ready(story: Story) -> None:
     }
     loop = asyncio.get_running_loop()
     until = loop.time() + settings.DURATIONS.ready_limit
-    n = await story.attempt.operations.filter(kind=Operation.Kind.CHECK_READY).acount()  # type: ignore[union-attr]
+    checks = _attempt(story).operations.filter(kind=Operation.Kind.CHECK_READY)
+    n = await checks.acount()
     while True:
         if await story.wait_for("server", seconds=settings.DURATIONS.ready_check):
             raise ServerEnded(Reason.SERVER_DIED, "The server ended before it was ready.")
@@ -125,9 +135,9 @@ async def measure(story: Story) -> None:
     )
     request = launcher.start_request(
         op=f"start-load-{_attempt(story).n}",
-        argv=probe.command(),
+        argv=probe.ARGV,
         env={},
-        files={"load.json": spec},
+        files={probe.SPEC_FILE: json.dumps(spec)},
         wall_s=settings.DURATIONS.measure_limit,
     )
     await story.operation(Operation.Kind.START_LOAD, request)
@@ -168,7 +178,8 @@ async def put_away(story: Story, end: Ended) -> None:
     story.stop_heeding_cancel()
     text = end.text
     if await _may_have_started(story):
-        await story.operation(Operation.Kind.STOP, _stop_request(story), n=2)
+        decided = {"end": {"state": end.state, "reason": end.reason, "text": end.text}}
+        await story.operation(Operation.Kind.STOP, _stop_request(story) | decided, n=2)
         await drain(story)
         text = await sync_to_async(findings.with_last_lines)(_attempt(story), end)
     if story.run.state in ACTIVE:

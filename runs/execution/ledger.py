@@ -12,7 +12,6 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from hosts.models import HostLease
-from hosts.transport.errors import TransportError
 from runs.actions.move import move
 from runs.live import announce
 from runs.models import Attempt, Level, LogStream, Operation, Run, State
@@ -135,19 +134,17 @@ def abandoned(operation: Operation) -> bool:
     )
 
 
-def note_link(run: Run, error: TransportError | None) -> None:
-    """The link overlay. It never changes the state: unreachable is not failed."""
+def note_link(run: Run, reason: str | None, text: str = "") -> None:
+    """The link overlay; ``None``: connected. Never a state: unreachable is not failed."""
     rows = Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch)
-    if error is None:
+    if reason is None:
         changed = rows.exclude(link=Run.Link.OK).update(
             link=Run.Link.OK, link_since=Now(), link_text=""
         )
     else:
-        lost = error.reason in ("link-lost", "command-timed-out")
+        lost = reason in ("link-lost", "command-timed-out")
         link = Run.Link.RECONNECTING if lost else Run.Link.UNREACHABLE
-        changed = rows.exclude(link=link).update(
-            link=link, link_since=Now(), link_text=str(error)[:300]
-        )
+        changed = rows.exclude(link=link).update(link=link, link_since=Now(), link_text=text[:300])
     if changed:
         announce(run.pk, "link")
 

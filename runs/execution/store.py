@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import F
 
-from runs.drivers import probe
+from runs.drivers import load_records as load
 from runs.engines import base
 from runs.models import Event, Level, LogStream, Sample
 
@@ -104,19 +104,19 @@ def event_row(
     )
 
 
-def store_load_records(stream: LogStream, records: Sequence[probe.LoadRecord], now: float) -> None:
+def store_load_records(stream: LogStream, records: Sequence[load.LoadRecord], now: float) -> None:
     """Levels as the driver tells of them. Single requests stay in the stored log."""
     for record in records:
         match record:
-            case probe.LevelStart():
+            case load.LevelStart():
                 _level(stream, record.level).update(
                     state=Level.State.RUNNING, requests=record.requests, started=record.t
                 )
-            case probe.Progress():
+            case load.Progress():
                 _level(stream, record.level).update(done=record.done, failed=record.failed)
-            case probe.LevelEnd():
+            case load.LevelEnd():
                 _level(stream, record.level).update(**level_values(record))
-            case probe.Done() | probe.Fatal():
+            case load.Done() | load.Fatal():
                 _load_event(stream, record, now)
 
 
@@ -124,12 +124,13 @@ def _level(stream: LogStream, index: int) -> Any:
     return Level.objects.filter(attempt_id=stream.attempt_id, index=index)
 
 
-def level_values(end: probe.LevelEnd) -> dict[str, Any]:
+def level_values(end: load.LevelEnd) -> dict[str, Any]:
     """The columns of a finished level, from the driver's summary; unknown stays null."""
     told = end.summary
 
-    def part(name: str, key: str) -> float | None:
-        return (told.get(name) or {}).get(key)
+    def part(name: str, key: str) -> Any:
+        found = told.get(name)
+        return found.get(key) if isinstance(found, dict) else None
 
     return {
         "state": Level.State.DONE,
@@ -147,14 +148,14 @@ def level_values(end: probe.LevelEnd) -> dict[str, Any]:
     }
 
 
-def _load_event(stream: LogStream, record: probe.Done | probe.Fatal, now: float) -> None:
-    failed = isinstance(record, probe.Fatal)
+def _load_event(stream: LogStream, record: load.Done | load.Fatal, now: float) -> None:
+    failed = isinstance(record, load.Fatal)
     Event.objects.create(
         run_id=stream.attempt.run_id,
         attempt_id=stream.attempt_id,
         kind="load-fatal" if failed else "load-done",
         at=datetime.fromtimestamp(now, UTC),
-        text=record.message if isinstance(record, probe.Fatal) else "load finished",
-        data={} if isinstance(record, probe.Fatal) else {"ok": record.ok, "cpu_s": record.cpu_s},
+        text=record.message if isinstance(record, load.Fatal) else "load finished",
+        data={} if isinstance(record, load.Fatal) else {"ok": record.ok, "cpu_s": record.cpu_s},
         actor="load driver",
     )

@@ -17,7 +17,7 @@ from hosts.links import Links
 from hosts.transport.errors import TransportError
 from hosts.transport.protocol import Target
 from runs.actions.move import NotAllowed, move
-from runs.drivers.probe import LoadReader
+from runs.drivers.load_records import LoadReader
 from runs.engines.registry import ENGINES
 from runs.execution import ledger
 from runs.execution.endings import Cancelled, ClaimLost, Failed, Lost
@@ -90,7 +90,8 @@ class Story:
         Trouble with the link is waited out once something may run on the node; before that it
         ends the run, since nothing was started.
         """
-        assert self.attempt is not None and self.run.fence is not None
+        assert self.attempt is not None
+        assert self.run.fence is not None
         planned = await sync_to_async(ledger.plan)(self.attempt, kind, n, self.run.fence, request)
         while True:
             done = await self._await_end(planned)
@@ -120,16 +121,17 @@ class Story:
 
     async def link_trouble(self, reason: str, text: str) -> None:
         """Show it, and give the run up as LOST only after ``lost_after`` seconds of it."""
-        error = TransportError(text)
-        error.reason = reason
-        await self.told(error)
+        await self._note_link(reason, text)
         await self.look()
 
     async def told(self, error: TransportError | None) -> None:
-        """The link's state, for people to see."""
-        await sync_to_async(ledger.note_link)(self.run, error)
-        if error is not None and await sync_to_async(ledger.link_dead)(self.run):
-            raise Lost(Reason.UNREACHABLE, str(error))
+        """What a follower heard of its link: trouble, or (``None``) that it is there."""
+        await self._note_link(error.reason if error else None, str(error or ""))
+
+    async def _note_link(self, reason: str | None, text: str) -> None:
+        await sync_to_async(ledger.note_link)(self.run, reason, text)
+        if reason is not None and await sync_to_async(ledger.link_dead)(self.run):
+            raise Lost(Reason.UNREACHABLE, text)
 
     # -- logs
 
@@ -156,11 +158,12 @@ class Story:
 
     async def wait_for(self, *roles: str, seconds: float) -> str | None:
         """The first of ``roles`` whose log has ended (its process has exited), else ``None``."""
-        tasks = {self.following[role]: role for role in roles}
-        ended, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        for task in ended:
-            task.result()
-            return tasks[task]
+        tasks = {role: self.following[role] for role in roles}
+        await asyncio.wait(tasks.values(), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for role, task in tasks.items():
+            if task.done():
+                task.result()
+                return role
         return None
 
     async def close(self) -> None:
@@ -171,7 +174,7 @@ class Story:
 
 
 def _load_reader(offset: int, line: int) -> LoadReader:
-    return LoadReader(offset=offset, line=line)
+    return LoadReader(offset=offset, line=line + 1)
 
 
 def _reason(value: str) -> Reason:

@@ -70,7 +70,7 @@ async def check_ready(node: Node, request: dict[str, Any]) -> dict[str, Any]:
     """The server's process, who listens on its port, and what it answers."""
     status = await node.call("status", request["job"])
     found = await node.call("listeners", {"port": request["port"]})
-    answers = await node.call("http", request["http"], timeout=settings.DURATIONS.command)
+    answers = await node.call("http", request["http"], timeout=settings.DURATIONS.verb - 10)
     return {"status": status, "listeners": found["listeners"], **answers}
 
 

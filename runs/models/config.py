@@ -9,13 +9,25 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
+SETTINGS = (
+    "driver",
+    "prompt_set",
+    "input_tokens",
+    "max_tokens",
+    "temperature",
+    "ignore_eos",
+    "seed",
+    "requests_per_level",
+    "warmup_requests",
+)
+
 
 class ServerConfig(models.Model):
     """Engine, model, launch flags, environment and launcher.
 
     Immutable once a run used it: a change makes a revision with ``parent``.
-    ``flags`` keeps its order: {"--tp": 4, "--disable-cuda-graph": true}. ``effective`` holds what an
-    import states of the running server (for runs of our own it is read from the log).
+    ``flags`` keeps its order: {"--tp": 4, "--disable-cuda-graph": true}. ``effective`` holds what
+    an import states of the running server (for runs of our own it is read from the log).
     """
 
     class Launcher(models.TextChoices):
@@ -72,15 +84,4 @@ class Workload(models.Model):
 
     def settings(self) -> dict[str, Any]:
         """The settings that matter for a comparison, by name."""
-        names = [
-            "driver",
-            "prompt_set",
-            "input_tokens",
-            "max_tokens",
-            "temperature",
-            "ignore_eos",
-            "seed",
-            "requests_per_level",
-            "warmup_requests",
-        ]
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in SETTINGS}

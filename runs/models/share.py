@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from people.models import digest
+from people.models import Person, digest
 from runs.models.campaign import Campaign
 
 
@@ -76,7 +76,7 @@ class ShareLink(models.Model):
         return f"{self.prefix}…"
 
     @classmethod
-    def issue(cls, comparison: Comparison, *, snapshot: dict[str, object], by: object) -> str:
+    def issue(cls, comparison: Comparison, *, snapshot: dict[str, object], by: Person) -> str:
         """Make a link and return its token, which is kept nowhere."""
         token = secrets.token_urlsafe(32)
         cls.objects.create(

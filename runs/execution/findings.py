@@ -1,0 +1,173 @@
+"""What the story concludes from what the node answered. Plain functions, no waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from hosts.models import HostFacts
+from runs.actions.conclude import judge_attempt
+from runs.engines.engine import Engine
+from runs.engines.registry import ENGINES
+from runs.execution.endings import Ended, Failed
+from runs.models import Attempt, Event, Level, LogStream, Operation, Reason, Run, State, Workload
+
+LAST_LINES = 12
+
+
+def note_facts(run: Run, attempt: Attempt, facts: dict[str, Any]) -> None:
+    """Keep the node's facts with the attempt, and as the host's latest."""
+    attempt.facts = facts
+    attempt.save(update_fields=["facts"])
+    now = {"data": facts, "probed_at": timezone.now()}
+    HostFacts.objects.update_or_create(host=run.host, defaults=now)
+
+
+def who_listens(port: int, listeners: Sequence[dict[str, Any]]) -> str:
+    """A sentence about the processes on the server's port."""
+    return (
+        f"Port {port} is taken by {_named(listeners)}. Its answers would be measured instead of "
+        "those of the new server. Stop it, or give the arm another port."
+    )
+
+
+def _named(processes: Sequence[dict[str, Any]]) -> str:
+    known = [who for who in processes if who.get("pid")]
+    named = ", ".join(f"{who.get('name') or 'a process'} (pid {who['pid']})" for who in known)
+    return named or "a process of another user"
+
+
+@dataclass(frozen=True)
+class ReadyVerdict:
+    """Whether the server measured is the server meant. ``wrong``: it never will be."""
+
+    ready: bool
+    wrong: bool
+    detail: str
+    evidence: dict[str, Any]
+
+
+def judge_ready(
+    engine: Engine, expected: Any, answers: dict[str, Any], server: dict[str, Any]
+) -> ReadyVerdict:
+    """Our process on the port, then what the engine's judge says of the answers."""
+    strangers = [who for who in answers["listeners"] if who.get("sid") != server["pid"]]
+    if strangers:
+        who = _named(strangers)
+        text = f"The port is answered by {who}, not by the server started (pid {server['pid']})."
+        return ReadyVerdict(False, True, text, {"listeners": answers["listeners"]})
+    if not answers["listeners"]:
+        return ReadyVerdict(False, False, "Nothing listens on the port yet.", {})
+    told = engine.judge(answers["responses"], expected)
+    wrong = told.healthy and (told.model_ok is False or told.args_ok is False)
+    evidence = {"pid": server["pid"], "start_time": server["start_time"], **told.evidence}
+    return ReadyVerdict(told.ready, wrong, told.detail, evidence)
+
+
+@transaction.atomic
+def note_ready(run: Run, attempt: Attempt, verdict: ReadyVerdict) -> None:
+    """Keep what made us say ready."""
+    attempt.readiness = {"detail": verdict.detail, **verdict.evidence}
+    attempt.save(update_fields=["readiness"])
+    Event.objects.create(
+        run=run,
+        attempt=attempt,
+        kind="ready",
+        at=timezone.now(),
+        text=verdict.detail,
+        data=attempt.readiness,
+        actor="readiness",
+    )
+
+
+def workload_settings(workload: Workload) -> dict[str, Any]:
+    """The workload as the driver takes it: what nobody set is left out."""
+    told = {
+        **workload.settings(),
+        "levels": workload.levels,
+        "timeout_s": workload.request_timeout_s,
+    }
+    if isinstance(told["requests_per_level"], list):
+        told["requests"] = told.pop("requests_per_level")
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def conclude(run: Run, attempt: Attempt, jobs: dict[str, Any]) -> None:
+    """Both logs whole, the load ended well, every level answered; then judge what was measured.
+
+    Raises :class:`Failed` with the evidence when one of that is not so.
+    """
+    attempt.server_exit = jobs["server"]["status"].get("exit")
+    attempt.load_exit = jobs["load"]["status"].get("exit")
+    attempt.save(update_fields=["server_exit", "load_exit"])
+    for role, job in jobs.items():
+        _prove_whole(LogStream.objects.get(attempt=attempt, role=role), job["digest"])
+    judge_attempt(attempt=attempt)
+    _load_ended_well(attempt)
+
+
+def _prove_whole(stream: LogStream, digest: dict[str, Any]) -> None:
+    """Stored bytes against the node's: the count always, the hash where it was kept unbroken."""
+    same_hash = not stream.sha256 or stream.sha256 == digest["sha256"]
+    if stream.position != digest["size"] or not same_hash:
+        raise Failed(
+            Reason.LOG_MISMATCH,
+            f"The {stream.get_role_display()} has {digest['size']} bytes on the node, "
+            f"{stream.position} are stored{'' if same_hash else ', and their hashes differ'}.",
+        )
+    stream.complete = True
+    stream.save(update_fields=["complete"])
+
+
+def _load_ended_well(attempt: Attempt) -> None:
+    fatal = attempt.events.filter(kind="load-fatal").first()
+    code = (attempt.load_exit or {}).get("code")
+    if fatal is not None:
+        raise Failed(Reason.LOAD_FAILED, fatal.text)
+    unanswered = [
+        level.concurrency
+        for level in attempt.levels.all()
+        if level.state == Level.State.DONE and level.requests and level.failed >= level.requests
+    ]
+    if unanswered:
+        raise Failed(
+            Reason.REQUESTS_FAILED,
+            f"Every request failed at concurrency {', '.join(map(str, unanswered))}.",
+        )
+    if code != 0 or attempt.levels.exclude(state=Level.State.DONE).exists():
+        ended = f"exit status {code}" if code is not None else "no exit status"
+        text = f"The load driver ended with {ended} before its last level was done."
+        raise Failed(Reason.LOAD_FAILED, text)
+
+
+def decided_end(attempt: Attempt | None) -> Ended | None:
+    """The end that an earlier teller had planned for this attempt."""
+    if attempt is None:
+        return None
+    stop = attempt.operations.filter(kind=Operation.Kind.STOP, n=2).first()
+    if stop is None or "end" not in stop.request:
+        return None
+    told = stop.request["end"]
+    end = (Failed if told["state"] == State.FAILED else Ended)(Reason(told["reason"]), told["text"])
+    end.state = State(told["state"])
+    return end
+
+
+def with_last_lines(attempt: Attempt, end: Ended) -> str:
+    """The end's text, the crash that the log names, and the log's last lines."""
+    stream = LogStream.objects.filter(attempt=attempt, role=LogStream.Role.SERVER).first()
+    if stream is None or end.state == State.CANCELLED:
+        return end.text
+    engine = ENGINES[attempt.run.arm.config.engine]
+    recent = stream.text(max(0, stream.position - 64 * 1024)).decode("utf-8", "replace")
+    lines = recent.rstrip().splitlines()
+    parts = [end.text]
+    if end.reason in (Reason.SERVER_DIED, Reason.NEVER_READY):
+        parts += [why] if (why := engine.explain_crash(recent)) else []
+    if lines:
+        parts += ["Last lines of the server log:", *lines[-LAST_LINES:]]
+    return "\n".join(parts)
