@@ -161,8 +161,10 @@ async def collect(story: Story) -> None:
         {**story.job("server"), "log": "server.log"},
         {**story.job("load"), "log": "load.jsonl"},
     ]
-    await story.operation(Operation.Kind.STOP, _stop_request(story))
+    stopped = await story.operation(Operation.Kind.STOP, _stop_request(story))
     await drain(story)
+    if not findings.was_stopped_by_us(stopped["jobs"]["server"]):
+        raise ServerEnded(Reason.SERVER_DIED, "The server ended by itself before it was stopped.")
     collected = await story.operation(Operation.Kind.COLLECT, {"jobs": jobs})
     await sync_to_async(findings.conclude)(story.run, _attempt(story), collected["jobs"])
     await sync_to_async(ledger.end)(

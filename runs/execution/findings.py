@@ -96,6 +96,12 @@ def workload_settings(workload: Workload) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
+def was_stopped_by_us(stop: dict[str, Any]) -> bool:
+    """Whether the exit record says that the supervisor ended the job because it was asked to."""
+    ended = stop["status"].get("exit") or {}
+    return ended.get("reason") == "stopped"
+
+
 def conclude(run: Run, attempt: Attempt, jobs: dict[str, Any]) -> None:
     """Both logs whole, the load ended well, every level answered; then judge what was measured.
 
