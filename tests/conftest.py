@@ -45,6 +45,18 @@ NEEDS = {
 }
 
 
+DATABASE_FIXTURES = {"db", "transactional_db", "django_db_setup", "live_server", "admin_user"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what touches the database, so that `make test-postgres` finds all of it."""
+    for item in items:
+        uses = DATABASE_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        if uses or item.get_closest_marker("django_db"):
+            item.add_marker("database")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker, (look, reason) in NEEDS.items():
         if item.get_closest_marker(marker) and not look():
