@@ -46,7 +46,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Completed:
-    """A command that ended. ``exit_status`` is negative if a signal ended it (-9: SIGKILL)."""
+    """A command that ended.
+
+    One that was ended by signal n has the ``exit_status`` 128 + n if its shell tells of it, else -n.
+    """
 
     exit_status: int
     stdout: bytes

@@ -1,0 +1,133 @@
+"""The node's side of the kit protocol, with a connection that answers from a script."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from hosts.kit import Kit
+from hosts.node import KitError, Node
+from hosts.transport.command import Command
+from hosts.transport.errors import CommandFailed
+from hosts.transport.protocol import Completed
+
+KIT = Kit(data=b"the kit", sha256="5ha", name="kit-5ha.pyz")
+WHOLE = Completed(0, b"3.11 5ha\n", b"")
+ABSENT = Completed(0, b"3.11 -\n", b"")
+
+
+class Scripted:
+    """Gives the answers in their order and remembers what it was asked."""
+
+    closed = False
+
+    def __init__(self, *answers: Completed) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[Command, bytes]] = []
+        self.files: dict[str, bytes] = {}
+        self.stream_fails: CommandFailed | None = None
+
+    async def run(
+        self, command: Command, *, stdin: bytes = b"", timeout: float, check: bool = True
+    ) -> Completed:
+        self.asked.append((command, stdin))
+        return self.answers.pop(0)
+
+    @asynccontextmanager
+    async def stream(
+        self, command: Command, *, stdin: bytes = b"", timeout_idle: float | None
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        self.asked.append((command, stdin))
+        yield self._chunks(command)
+
+    async def _chunks(self, command: Command) -> AsyncIterator[bytes]:
+        yield b"bytes"
+        if self.stream_fails is not None:
+            self.stream_fails.command = command
+            raise self.stream_fails
+
+    async def put(self, data: bytes, path: str, mode: int = 0o600) -> None:
+        self.files[path] = data
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def replying(*answers: Completed) -> tuple[Node, Scripted]:
+    connection = Scripted(*answers)
+    return Node(connection, KIT), connection
+
+
+async def test_it_brings_the_kit_only_where_it_is_missing() -> None:
+    node, connection = replying(ABSENT, WHOLE)
+    await node.ensure_kit()
+    await node.ensure_kit()
+    assert connection.files == {".local/state/throughline/kit/kit-5ha.pyz": b"the kit"}
+    node, connection = replying(WHOLE)
+    await node.ensure_kit()
+    assert connection.files == {}
+
+
+@pytest.mark.parametrize(
+    ("answers", "code"),
+    [
+        ([ABSENT, Completed(0, b"3.11 other\n", b"")], "kit-damaged"),
+        ([Completed(127, b"", b"sh: python3: not found\n")], "no-python"),
+        ([Completed(0, b"3.6 -\n", b"")], "old-python"),
+        ([Completed(1, b"", b"PermissionError: kit\n")], "no-answer"),
+    ],
+)
+async def test_it_says_why_the_kit_cannot_be_used(answers: list[Completed], code: str) -> None:
+    node, _ = replying(*answers)
+    with pytest.raises(KitError) as caught:
+        await node.ensure_kit()
+    assert caught.value.code == code
+
+
+async def test_a_greeting_before_the_answer_does_no_harm() -> None:
+    node, connection = replying(
+        Completed(0, b"Welcome!\n3.11 5ha\n", b""), Completed(0, b'Welcome!\n{"a": 1}\n', b"")
+    )
+    assert await node.call("status", {"run": "r"}) == {"a": 1}
+    command, stdin = connection.asked[1]
+    assert command.parts == ("python3", ".local/state/throughline/kit/kit-5ha.pyz", "status")
+    assert json.loads(stdin) == {"run": "r"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [
+        (Completed(75, b'{"error": {"code": "stale-fence", "message": "old"}}\n', b""),
+         "stale-fence", "old"),
+        (Completed(0, b"no json\n", b""), "no-answer", "status"),
+        (Completed(1, b"", b"Traceback\nOSError: disk\n"), "no-answer", "OSError: disk"),
+        (Completed(-9, b'{"a": 1}\n', b""), "no-answer", "status"),
+    ],
+)  # fmt: skip
+async def test_what_is_no_good_reply_is_a_kit_error(
+    answer: Completed, code: str, words: str
+) -> None:
+    node, _ = replying(WHOLE, answer)
+    with pytest.raises(KitError, match=words) as caught:
+        await node.call("status", {})
+    assert caught.value.code == code
+
+
+async def test_following_asks_with_one_line_and_passes_bytes_on() -> None:
+    node, connection = replying(WHOLE)
+    async with node.follow({"offset": 0}) as chunks:
+        assert [chunk async for chunk in chunks] == [b"bytes"]
+    assert connection.asked[-1][1] == b'{"offset": 0}\n'
+
+
+async def test_a_refused_follow_tells_what_the_kit_said() -> None:
+    node, connection = replying(WHOLE)
+    said = b'{"error": {"code": "not-found", "message": "no such file"}}\n'
+    connection.stream_fails = CommandFailed("status 1", exit_status=1, stderr=said)
+    with pytest.raises(KitError, match="no such file"):
+        async with node.follow({}) as chunks:
+            async for _ in chunks:
+                pass
