@@ -100,7 +100,8 @@ class Demo:
         return stop
 
     def _make_folders(self) -> None:
-        self.options.var.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.options.var.mkdir(parents=True, exist_ok=True)
+        self.options.var.chmod(0o700)  # the database and the keys are nobody else's
         for name in ("log", "static", "demo-node"):
             (self.options.var / name).mkdir(exist_ok=True)
 
