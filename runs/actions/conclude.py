@@ -2,12 +2,156 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Any
+
 from django.db import transaction
 
-from runs.models import Attempt
+from runs.caveats.base import Finding
+from runs.caveats.gather import gather
+from runs.caveats.registry import find_caveats
+from runs.engines import base
+from runs.engines.registry import ENGINES
+from runs.metrics.acceptance import level_accept_len
+from runs.models import Attempt, Caveat, Event, Level, LogStream, Run, Sample
+
+# Of the lines inside a level's window; a rule about single levels needs a few of them.
+LEAST_LINES = 5
 
 
 @transaction.atomic
 def judge_attempt(*, attempt: Attempt) -> None:
     """Safe to repeat: everything here is derived again from samples, levels and events."""
-    raise NotImplementedError
+    samples = list(
+        Sample.objects.filter(stream__attempt=attempt, stream__role=LogStream.Role.SERVER)
+    )
+    levels = list(attempt.levels.all())
+    for level in levels:
+        _measure_by_log(level, in_window(samples, level))
+    attempt.startup = _startup(attempt)
+    attempt.save(update_fields=["startup"])
+    _find_caveats(attempt, levels, samples)
+
+
+def in_window(samples: Iterable[Sample], level: Level) -> list[Sample]:
+    """The decode lines that were written while the level was measured."""
+    if level.started is None or level.ended is None:
+        return []
+    return [
+        sample
+        for sample in samples
+        if sample.phase == Sample.Phase.DECODE
+        and sample.time is not None
+        and level.started <= sample.time <= level.ended
+    ]
+
+
+def as_record(row: Sample) -> base.Sample:
+    """The row as the pure modules know it."""
+    return base.Sample(
+        phase="prefill" if row.phase == Sample.Phase.PREFILL else "decode",
+        time=row.printed_time or None,
+        rank=row.rank or None,
+        running=row.running,
+        waiting=row.waiting,
+        tokens=row.tokens,
+        token_usage=row.token_usage,
+        accept_len=row.accept_len,
+        accept_rate=row.accept_rate,
+        graph=row.graph,
+        graph_label=row.extras.get("graph_label"),
+        output_tps=row.output_tps,
+        input_tps=row.input_tps,
+        new_seq=row.new_seq,
+        new_tokens=row.new_tokens,
+        cached_tokens=row.cached_tokens,
+        pending_tokens=row.extras.get("pending_tokens"),
+        extras=row.extras,
+        offset=row.offset,
+        line=row.line,
+    )
+
+
+def _measure_by_log(level: Level, samples: Sequence[Sample]) -> None:
+    level.accept_len = level_accept_len(map(as_record, samples))
+    level.running_mean = _mean(sample.running for sample in samples)
+    level.waiting_mean = _mean(sample.waiting for sample in samples)
+    level.save(update_fields=["accept_len", "running_mean", "waiting_mean"])
+
+
+def _mean(values: Iterable[int | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _startup(attempt: Attempt) -> dict[str, Any]:
+    engine = ENGINES[attempt.run.arm.config.engine]
+    rows = Event.objects.filter(attempt=attempt, stream__role=LogStream.Role.SERVER)
+    events = [
+        base.Event(
+            kind=row.kind,
+            time=row.at.isoformat(),
+            text=row.text,
+            data=row.data,
+            offset=row.offset or 0,
+            line=row.line or 0,
+        )
+        for row in rows.order_by("offset")
+    ]
+    return engine.startup_facts(events)
+
+
+def _find_caveats(attempt: Attempt, levels: Sequence[Level], samples: Sequence[Sample]) -> None:
+    run = attempt.run
+    measured = [sample for level in levels for sample in in_window(samples, level)]
+    found = _findings(run, attempt.startup, levels, measured, client_tps=None)
+    found += _client_and_log(run, attempt.startup, levels, samples)
+    store_findings(run, found)
+
+
+def _client_and_log(
+    run: Run, startup: dict[str, Any], levels: Sequence[Level], samples: Sequence[Sample]
+) -> list[Finding]:
+    """Where the client's steady rate and the log's lines of the same window disagree."""
+    for level in levels:
+        lines = in_window(samples, level)
+        steady = (level.summary.get("steady") or {}).get("output_tps")
+        if steady and len(lines) >= LEAST_LINES:
+            found = _findings(run, startup, [level], lines, client_tps=steady)
+            gaps = [finding for finding in found if finding.slug == "client-log-gap"]
+            if gaps:
+                return gaps
+    return []
+
+
+def _findings(
+    run: Run,
+    startup: dict[str, Any],
+    levels: Sequence[Level],
+    samples: Sequence[Sample],
+    client_tps: float | None,
+) -> list[Finding]:
+    facts = gather(
+        flags=run.arm.config.flags,
+        effective=startup or run.arm.config.effective,
+        workload=known(run.arm.workload.settings()),
+        levels=[level.concurrency for level in levels],
+        samples=[as_record(sample) for sample in samples],
+        client_tps=client_tps,
+    )
+    return find_caveats(facts)
+
+
+def known(settings: dict[str, Any]) -> dict[str, Any]:
+    """What somebody set; a setting that stands nowhere is unknown and not "no"."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def store_findings(run: Run, found: Iterable[Finding]) -> None:
+    """Replace the run's caveats; of one slug the first finding is kept."""
+    run.caveats.all().delete()
+    unique = {finding.slug: finding for finding in reversed(list(found))}
+    Caveat.objects.bulk_create(
+        Caveat(run=run, slug=f.slug, text=f.text, evidence=f.evidence) for f in unique.values()
+    )
