@@ -79,7 +79,7 @@ while queue:
 """
 
 PHRASES: dict[str, list[str]] = {
-    "chat": [line + " " for line in CHAT.splitlines()],
-    "prose": [line + " " for line in PROSE.splitlines()],
+    "chat": [" " + line for line in CHAT.splitlines()],
+    "prose": [" " + line for line in PROSE.splitlines()],
     "code": [block.rstrip() + "\n\n" for block in CODE.split("\n\n")],
 }

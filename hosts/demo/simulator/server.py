@@ -118,6 +118,8 @@ class Life:
             sampling = {"temperature": 0, "max_new_tokens": 8}
             body = {"text": "The capital city of France is", "sampling_params": sampling}
             await self._ask("POST", "/generate", body)
+        if self._engine.status != "starting":
+            return  # it was ended while it warmed up
         self._engine.be_ready()
         self._log.info(loglines.READY)
         await self._planned_fault(surroundings)

@@ -81,7 +81,8 @@ class TokenStream:
     def __init__(self, kind: str, seed: int, opening: str | None) -> None:
         self._pool = _POOLS[kind]
         self._rng = random.Random(seed)
-        self._ready: list[str] = pieces(opening) if opening else []
+        first = opening or self._rng.choice(PHRASES[kind]).lstrip(" ")
+        self._ready: list[str] = pieces(first)
 
     def take(self, count: int) -> str:
         """The next `count` tokens as text."""
