@@ -48,7 +48,7 @@ class Limits:
 class Completed:
     """A command that ended.
 
-    One that was ended by signal n has the ``exit_status`` 128 + n if its shell tells of it, else -n.
+    Ended by signal n, it has the ``exit_status`` 128 + n if its shell tells of it, else -n.
     """
 
     exit_status: int

@@ -61,6 +61,11 @@ def replying(*answers: Completed) -> tuple[Node, Scripted]:
     return Node(connection, KIT), connection
 
 
+async def everything_of(node: Node) -> bytes:
+    async with node.follow({"offset": 0}) as chunks:
+        return b"".join([chunk async for chunk in chunks])
+
+
 async def test_it_brings_the_kit_only_where_it_is_missing() -> None:
     node, connection = replying(ABSENT, WHOLE)
     await node.ensure_kit()
@@ -118,8 +123,7 @@ async def test_what_is_no_good_reply_is_a_kit_error(
 
 async def test_following_asks_with_one_line_and_passes_bytes_on() -> None:
     node, connection = replying(WHOLE)
-    async with node.follow({"offset": 0}) as chunks:
-        assert [chunk async for chunk in chunks] == [b"bytes"]
+    assert await everything_of(node) == b"bytes"
     assert connection.asked[-1][1] == b'{"offset": 0}\n'
 
 
@@ -128,6 +132,4 @@ async def test_a_refused_follow_tells_what_the_kit_said() -> None:
     said = b'{"error": {"code": "not-found", "message": "no such file"}}\n'
     connection.stream_fails = CommandFailed("status 1", exit_status=1, stderr=said)
     with pytest.raises(KitError, match="no such file"):
-        async with node.follow({}) as chunks:
-            async for _ in chunks:
-                pass
+        await everything_of(node)

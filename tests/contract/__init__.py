@@ -1,0 +1,1 @@
+"""One set of promises, kept by a real OpenSSH server and by the demo node alike."""
