@@ -1,0 +1,1 @@
+"""Metrics, units, windows and the words of a comparison. Pure: no Django."""

@@ -1,0 +1,68 @@
+"""Accept len and the three accept rates that SGLang has printed under one name.
+
+`accept_len` counts the bonus token: 1.00 means that nothing was accepted. Compare lengths; a rate
+only after recomputing it strictly.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from runs.engines.base import Sample
+
+Definition: TypeAlias = Literal["strict", "inclusive", "per-step", "ambiguous", "unknown"]
+
+# Half of the last printed digit, and a little for binary fractions.
+_PRINT = 0.005
+_EPSILON = 1e-9
+
+
+def strict_rate(accept_len: float, draft_tokens: int) -> float | None:
+    """Drafts accepted per draft proposed: (len − 1) / (draft tokens − 1); SGLang 0.5.11 and on."""
+    return (accept_len - 1) / (draft_tokens - 1) if draft_tokens > 1 else None
+
+
+def inclusive_rate(accept_len: float, draft_tokens: int) -> float | None:
+    """The bonus token counted above and below: len / draft tokens; SGLang 0.5.3 to 0.5.10."""
+    return accept_len / draft_tokens if draft_tokens > 0 else None
+
+
+def definition(
+    rate: float, accept_len: float, draft_tokens: int | None, steps: int | None = None
+) -> Definition:
+    """Tell by which formula a printed rate was computed, both values having two decimals."""
+    fits: list[Definition] = []
+    if draft_tokens is not None and draft_tokens > 1:
+        strict = (accept_len - 1) / (draft_tokens - 1)
+        if _near(rate, strict, draft_tokens - 1):
+            fits.append("strict")
+        if _near(rate, accept_len / draft_tokens, draft_tokens):
+            fits.append("inclusive")
+    if not fits and steps and _near(rate, accept_len / steps, steps):
+        fits.append("per-step")
+    if len(fits) > 1:
+        return "ambiguous"
+    return fits[0] if fits else "unknown"
+
+
+def _near(printed: float, computed: float, divisor: int) -> bool:
+    return abs(printed - computed) <= _PRINT + _PRINT / divisor + _EPSILON
+
+
+def level_accept_len(samples: Iterable[Sample]) -> float | None:
+    """Give the accept len over several decode lines: all tokens over all verifications.
+
+    Each line covers the same number of forward passes, so its verifications are in proportion to
+    its running requests. Where a line does not say how many ran, the plain mean is given instead.
+    """
+    pairs = [
+        (each.accept_len, each.running)
+        for each in samples
+        if each.phase == "decode" and each.accept_len is not None
+    ]
+    if not pairs:
+        return None
+    weights = [running for _, running in pairs if running]
+    if len(weights) < len(pairs):
+        return sum(length for length, _ in pairs) / len(pairs)
+    tokens = sum(length * running for length, running in pairs if running)
+    return tokens / sum(weights)

@@ -1,0 +1,130 @@
+"""Which decode lines tell a speed, and what they say together.
+
+The throughput of a decode line is tokens since the last one over wall time since then. The first
+line after a start, a gap or a prefill can hold time in which nothing was decoded.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+
+from runs.engines.base import Sample, rank_tags
+from runs.metrics.acceptance import level_accept_len
+
+# Below this share of the lines that follow at the same load, a first line is partial.
+PARTIAL_BELOW = 0.7
+# So many following lines give a steady median; all of a long log would be no better.
+_FOLLOWING = 20
+# Stamps are whole seconds, so a gap is never judged shorter than this.
+_GAP_SECONDS = 5.0
+_GAP_FACTOR = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LogFigures:
+    """What the decode lines of one server say together; speeds without the partial lines.
+
+    With DP ranks `output_tps` is the sum over ranks of each rank's mean.
+    """
+
+    decode_lines: int
+    partial_lines: int
+    output_tps: float | None
+    accept_len: float | None
+    running_max: int | None
+    waiting_max: int | None
+
+
+def decodes(samples: Sequence[Sample]) -> list[Sample]:
+    return [each for each in samples if each.phase == "decode"]
+
+
+def partial_windows(samples: Sequence[Sample]) -> set[int]:
+    """Give the indexes, among the decode lines, of those that hold idle time."""
+    streams: dict[str | None, list[tuple[int, Sample, bool]]] = defaultdict(list)
+    after_prefill: dict[str | None, bool] = defaultdict(lambda: True)
+    index = 0
+    for sample in samples:
+        if sample.phase == "prefill":
+            after_prefill[sample.rank] = True
+            continue
+        streams[sample.rank].append((index, sample, after_prefill[sample.rank]))
+        after_prefill[sample.rank] = False
+        index += 1
+    return {each for stream in streams.values() for each in _partial(stream)}
+
+
+def _partial(stream: list[tuple[int, Sample, bool]]) -> set[int]:
+    gaps = _gaps([sample for _, sample, _ in stream])
+    recent: dict[int | None, list[float]] = defaultdict(list)
+    found: set[int] = set()
+    for place in range(len(stream) - 1, -1, -1):
+        index, sample, first = stream[place]
+        if sample.output_tps is None:
+            continue
+        following = recent[sample.running][-_FOLLOWING:]
+        candidate = first or place in gaps
+        if candidate and following and sample.output_tps < PARTIAL_BELOW * median(following):
+            found.add(index)
+        else:
+            recent[sample.running].append(sample.output_tps)
+    return found
+
+
+def _gaps(stream: list[Sample]) -> set[int]:
+    """Give the places whose distance in time to the line before is much longer than usual."""
+    times = [_clock(sample.time) for sample in stream]
+    steps = {
+        place: (here - before).total_seconds()
+        for place, (before, here) in enumerate(pairwise(times), start=1)
+        if before is not None and here is not None
+    }
+    if not steps:
+        return set()
+    limit = max(_GAP_SECONDS, _GAP_FACTOR * median(steps.values()))
+    return {place for place, step in steps.items() if step > limit}
+
+
+def _clock(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text if "T" in text else f"2000-01-01T{text}")
+    except ValueError:
+        return None
+
+
+def trimmed(samples: Sequence[Sample]) -> list[Sample]:
+    """Give the decode lines whose throughput is a speed: those that are not partial."""
+    partial = partial_windows(samples)
+    return [each for index, each in enumerate(decodes(samples)) if index not in partial]
+
+
+def log_figures(samples: Sequence[Sample]) -> LogFigures:
+    """Sum up the decode lines. Ranks of one DP group repeat one batch and are not added."""
+    lines = decodes(samples)
+    steady = trimmed(samples)
+    return LogFigures(
+        decode_lines=len(lines),
+        partial_lines=len(lines) - len(steady),
+        output_tps=_mean_over_time(steady),
+        accept_len=level_accept_len(lines),
+        running_max=max((each.running for each in lines if each.running is not None), default=None),
+        waiting_max=max((each.waiting for each in lines if each.waiting is not None), default=None),
+    )
+
+
+def _mean_over_time(steady: Sequence[Sample]) -> float | None:
+    """Mean of each DP rank's lines, summed over DP ranks; of one DP rank the first TP rank counts.
+
+    A pipeline's stages print the same tokens: only the first that printed is taken.
+    """
+    groups: dict[int, dict[str | None, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for sample in steady:
+        if sample.output_tps is not None:
+            groups[rank_tags(sample.rank).get("DP", 0)][sample.rank].append(sample.output_tps)
+    firsts = [next(iter(ranks.values())) for ranks in groups.values()]
+    return sum(sum(values) / len(values) for values in firsts) if firsts else None
