@@ -54,7 +54,7 @@ def launch_campaign(
 
 
 def _add_arm(campaign: Campaign, position: int, new: NewArm, workload: Workload, host: Host) -> Arm:
-    if new.config.pk is None:
+    if new.config._state.adding:
         new.config.save()
     return Arm.objects.create(
         campaign=campaign,
