@@ -47,7 +47,9 @@ async def connect(target: Target, limits: Limits) -> SshConnection:
 
     Without a confirmed key nothing is sent; with a changed one, no authentication.
     """
-    known_hosts, fingerprints = _pinned(target)
+    pinned = _pinned(target)
+    known_hosts = _known_hosts(target, pinned)
+    fingerprints = [key.get_fingerprint() for key in pinned]
     where = sentences.place(target)
     async with _identity(target, limits) as keys:
         greeter = _Greeter(limits)
@@ -59,6 +61,7 @@ async def connect(target: Target, limits: Limits) -> SshConnection:
                     config=None,
                     client_factory=lambda: greeter,
                     known_hosts=known_hosts,
+                    server_host_key_algs=_kinds(pinned),
                     x509_trusted_certs=None,
                     username=target.user,
                     client_keys=keys,
@@ -279,24 +282,34 @@ class _Greeter(asyncssh.SSHClient):
         self.lost = exc
 
 
-def _pinned(target: Target) -> tuple[asyncssh.SSHKnownHosts, tuple[str, ...]]:
-    """The confirmed keys as the object that the library checks, and their fingerprints.
-
-    None, an empty list or empty bytes would each make it trust something else instead, so the
-    object is made here and nothing connects without one.
-    """
+def _pinned(target: Target) -> list[asyncssh.SSHKey]:
     if not target.host_keys:
         raise sentences.key_unknown(target, "No host key was confirmed yet")
-    lines, fingerprints = [], []
-    pattern = target.address if target.port == 22 else f"[{target.address}]:{target.port}"
-    for text in target.host_keys:
-        try:
-            key = asyncssh.import_public_key(text)
-        except ValueError as problem:
-            raise sentences.key_unknown(target, "A stored host key is unreadable") from problem
-        lines.append(f"{pattern} {key.export_public_key('openssh').decode().strip()}")
-        fingerprints.append(key.get_fingerprint())
-    return asyncssh.import_known_hosts("\n".join(lines)), tuple(fingerprints)
+    try:
+        return [asyncssh.import_public_key(text) for text in target.host_keys]
+    except ValueError as problem:
+        raise sentences.key_unknown(target, "A stored host key is unreadable") from problem
+
+
+def _known_hosts(target: Target, keys: Sequence[asyncssh.SSHKey]) -> asyncssh.SSHKnownHosts:
+    """The object that the library checks; nothing connects without one.
+
+    None would switch checking off, and an empty list or empty bytes would let it read the user's
+    own file.
+    """
+    place = target.address if target.port == 22 else f"[{target.address}]:{target.port}"
+    lines = [f"{place} {key.export_public_key('openssh').decode().strip()}" for key in keys]
+    return asyncssh.import_known_hosts("\n".join(lines))
+
+
+def _kinds(keys: Sequence[asyncssh.SSHKey]) -> list[str]:
+    """The kinds of the confirmed keys first, so that a node with several keys shows that one; then
+    the others, so that one which has none of these shows what it has instead of hanging up."""
+    first: list[str] = []
+    for key in keys:
+        kind = key.get_algorithm()
+        first += ["rsa-sha2-512", "rsa-sha2-256"] if kind == "ssh-rsa" else [kind]
+    return [*first, *(kind for kind in _HOST_KEY_KINDS if kind not in first)]
 
 
 @asynccontextmanager
