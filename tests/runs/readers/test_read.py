@@ -53,8 +53,13 @@ def test_settings_in_the_paste_are_the_context() -> None:
     )
     context = read(command + LINE, "p").context
     expected = {
-        **{"spec_algorithm": "EAGLE", "spec_num_steps": 3, "spec_topk": 1, "tp": 8},
-        **{"simulate_acc_len": 2.6, "temperature": 0.0, "max_tokens": 600},
+        "spec_algorithm": "EAGLE",
+        "spec_num_steps": 3,
+        "spec_topk": 1,
+        "tp": 8,
+        "simulate_acc_len": 2.6,
+        "temperature": 0.0,
+        "max_tokens": 600,
     }
     assert {key: context[key] for key in expected} == expected
     assert "greedy-sampling" in [each.slug for each in read(command + LINE, "p").caveats]
