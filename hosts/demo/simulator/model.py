@@ -11,8 +11,8 @@ import random
 from dataclasses import dataclass
 
 BASE_S = 0.0162  # reading the weights once: the floor of every step
-REQUEST_S = 0.00022  # sampling and bookkeeping, for each running request
-TOKEN_S = 0.00022  # verifying one token (the plain token counts as one)
+REQUEST_S = 0.00027  # sampling and bookkeeping, for each running request
+TOKEN_S = 0.00018  # verifying one token (the plain token counts as one)
 CONTEXT_S = 5e-8  # attention over one token of context held by the batch
 DRAFT_STEP_S = 0.0005  # one pass of the draft model
 SERIAL_SCHEDULE_S = 0.0012  # scheduling that is not overlapped with the step
