@@ -3,12 +3,11 @@
 Times are epoch seconds, durations seconds, counts tokens or requests.
 """
 
-import json
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from runs.drivers.fields import Fields, NotJson, Unreadable, parse
 from runs.engines.base import JSON, Damaged
 from runs.engines.feed import LineFeed, Position, RawLine
 
@@ -142,56 +141,6 @@ class LoadReader:
         ]
 
 
-class _Unreadable(ValueError):
-    """A field that is missing or has the wrong type."""
-
-
-class _Fields:
-    """Typed access to one object."""
-
-    def __init__(self, found: Mapping[str, object]) -> None:
-        self._found = found
-
-    def whole(self, name: str) -> int:
-        value = self.maybe_whole(name)
-        if value is None:
-            raise _Unreadable(f"'{name}' is missing")
-        return value
-
-    def maybe_whole(self, name: str) -> int | None:
-        value = self._found.get(name)
-        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-            return value
-        raise _Unreadable(f"'{name}' is no whole number")
-
-    def real(self, name: str) -> float:
-        value = self.maybe_real(name)
-        if value is None:
-            raise _Unreadable(f"'{name}' is missing")
-        return value
-
-    def maybe_real(self, name: str) -> float | None:
-        value = self._found.get(name)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise _Unreadable(f"'{name}' is no number")
-        return float(value)
-
-    def mapping(self, name: str) -> dict[str, JSON]:
-        value = self._found.get(name)
-        if not isinstance(value, dict):
-            raise _Unreadable(f"'{name}' is no object")
-        return value
-
-    def maybe_mapping(self, name: str) -> dict[str, JSON] | None:
-        return None if self._found.get(name) is None else self.mapping(name)
-
-    def maybe_text(self, name: str) -> str | None:
-        value = self._found.get(name)
-        return None if value is None else str(value)
-
-
 def _read(line: RawLine) -> LoadRecord | None:
     """Read one line; an empty one and an unknown type give nothing (the driver may be newer)."""
     if line.too_long:
@@ -199,8 +148,8 @@ def _read(line: RawLine) -> LoadRecord | None:
     if not line.raw.strip():
         return None
     try:
-        found = json.loads(line.raw, parse_constant=_unknown, parse_float=_finite)
-    except (ValueError, RecursionError):
+        found = parse(line.raw)
+    except NotJson:
         return Damaged("not JSON", _text(line), line.offset, line.line)
     if not isinstance(found, dict):
         return Damaged("not an object", _text(line), line.offset, line.line)
@@ -208,33 +157,22 @@ def _read(line: RawLine) -> LoadRecord | None:
     if build is None:
         return None
     try:
-        return build(_Fields(found), line.offset, line.line)
-    except (_Unreadable, OverflowError) as problem:
+        return build(Fields(found), line.offset, line.line)
+    except (Unreadable, OverflowError) as problem:
         return Damaged(str(problem), _text(line), line.offset, line.line)
-
-
-def _unknown(_: str) -> None:
-    """Read NaN and Infinity as unknown: no database holds them in JSON."""
-
-
-def _finite(text: str) -> float | None:
-    value = float(text)
-    return value if math.isfinite(value) else None
 
 
 def _text(line: RawLine) -> str:
     return line.raw[:_TEXT_LIMIT].decode("utf-8", "replace").replace("\x00", "\ufffd")
 
 
-def _hello(given: _Fields, offset: int, line: int) -> Hello:
-    levels = given._found.get("levels")
-    if not isinstance(levels, list) or not all(isinstance(each, int) for each in levels):
-        raise _Unreadable("'levels' is no list of numbers")
+def _hello(given: Fields, offset: int, line: int) -> Hello:
+    levels = given.wholes("levels")
     client = given.maybe_mapping("client") or {}
-    return Hello(given.real("t"), given.whole("v"), tuple(levels), client, offset, line)
+    return Hello(given.real("t"), given.whole("v"), levels, client, offset, line)
 
 
-def _level_start(given: _Fields, offset: int, line: int) -> LevelStart:
+def _level_start(given: Fields, offset: int, line: int) -> LevelStart:
     return LevelStart(
         given.real("t"),
         given.whole("level"),
@@ -245,7 +183,7 @@ def _level_start(given: _Fields, offset: int, line: int) -> LevelStart:
     )
 
 
-def _progress(given: _Fields, offset: int, line: int) -> Progress:
+def _progress(given: Fields, offset: int, line: int) -> Progress:
     return Progress(
         t=given.real("t"),
         level=given.whole("level"),
@@ -260,7 +198,7 @@ def _progress(given: _Fields, offset: int, line: int) -> Progress:
     )
 
 
-def _request(given: _Fields, offset: int, line: int) -> Request:
+def _request(given: Fields, offset: int, line: int) -> Request:
     return Request(
         level=given.whole("level"),
         n=given.whole("n"),
@@ -278,8 +216,8 @@ def _request(given: _Fields, offset: int, line: int) -> Request:
     )
 
 
-def _level_end(given: _Fields, offset: int, line: int) -> LevelEnd:
-    window = _Fields(given.mapping("window"))
+def _level_end(given: Fields, offset: int, line: int) -> LevelEnd:
+    window = Fields(given.mapping("window"))
     return LevelEnd(
         t=given.real("t"),
         level=given.whole("level"),
@@ -292,17 +230,15 @@ def _level_end(given: _Fields, offset: int, line: int) -> LevelEnd:
     )
 
 
-def _done(given: _Fields, offset: int, line: int) -> Done:
-    return Done(
-        given.real("t"), given._found.get("ok") is True, given.maybe_real("cpu_s"), offset, line
-    )
+def _done(given: Fields, offset: int, line: int) -> Done:
+    return Done(given.real("t"), given.is_true("ok"), given.maybe_real("cpu_s"), offset, line)
 
 
-def _fatal(given: _Fields, offset: int, line: int) -> Fatal:
+def _fatal(given: Fields, offset: int, line: int) -> Fatal:
     return Fatal(given.real("t"), given.maybe_text("message") or "", offset, line)
 
 
-_BUILDERS: dict[str, Callable[[_Fields, int, int], LoadRecord]] = {
+_BUILDERS: dict[str, Callable[[Fields, int, int], LoadRecord]] = {
     "hello": _hello,
     "level_start": _level_start,
     "progress": _progress,

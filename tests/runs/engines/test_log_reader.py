@@ -54,6 +54,13 @@ def test_a_cut_at_any_byte_invents_no_value(cut: int) -> None:
     assert_nothing_invented(LINE, LINE[:cut])
 
 
+def test_a_value_that_touches_the_end_is_unknown_until_its_line_ends() -> None:
+    cut = LINE[: LINE.index(b", accept rate")] + b", accept rate: 0.84"
+    (open_end,), (ended,), (followed,) = read(cut), read(cut + b"\n"), read(cut + b", ")
+    assert open_end.accept_len == 3.52
+    assert (open_end.accept_rate, ended.accept_rate, followed.accept_rate) == (None, 0.84, 0.84)
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, len(WHOLE)))
 def test_a_cut_anywhere_in_every_shape_invents_no_value(cut: int) -> None:
