@@ -30,6 +30,11 @@ class Server:
         self.connections: set[asyncssh.SSHServerConnection] = set()
         self._sessions: set[asyncio.Task[None]] = set()
 
+    def authorized_text(self) -> str:
+        """Empty if nobody may log in: the library takes that as a list of no keys."""
+        text = self.authorized_keys.read_text() if self.authorized_keys.exists() else ""
+        return text.strip()
+
     def start_session(self, process: ServerProcess) -> None:
         """As a task of the node, not of the connection: it has to outlive it to clean up."""
         task = asyncio.get_running_loop().create_task(serve(process, self.home))
@@ -70,11 +75,8 @@ class Guest(asyncssh.SSHServer):
         assert self._connection is not None
         self._server.login_attempts += 1
         log.info("login attempt of %r", username)
-        keys = self._server.authorized_keys
-        if username == USER and keys.exists():
-            self._connection.set_authorized_keys(str(keys))
-        else:
-            self._connection.set_authorized_keys(asyncssh.import_authorized_keys(""))
+        text = self._server.authorized_text() if username == USER else ""
+        self._connection.set_authorized_keys(asyncssh.import_authorized_keys(text))
         return True
 
     def public_key_auth_supported(self) -> bool:
