@@ -29,12 +29,28 @@ def _client() -> redis.Redis:
     return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=1)
 
 
+class _Trouble:
+    """Says once that Redis is away and once that it is back, not at every ring."""
+
+    away = False
+
+    @classmethod
+    def saw(cls, error: Exception | None) -> None:
+        if error is not None and not cls.away:
+            log.warning("the live feed is silent, pages poll until it is back: %s", error)
+        if error is None and cls.away:
+            log.info("the live feed is back")
+        cls.away = error is not None
+
+
 def announce(run_id: int, what: str) -> None:
     """Tell the watchers of a run that ``what`` changed. Never fails: they poll as well."""
     try:
         _client().xadd(key(run_id), {"what": what}, maxlen=KEEP, approximate=True)
     except redis.RedisError as error:
-        log.warning("live feed of run %s not rung: %s", run_id, error)
+        _Trouble.saw(error)
+    else:
+        _Trouble.saw(None)
 
 
 class Watch:

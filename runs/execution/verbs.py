@@ -70,8 +70,25 @@ async def check_ready(node: Node, request: dict[str, Any]) -> dict[str, Any]:
     """The server's process, who listens on its port, and what it answers."""
     status = await node.call("status", request["job"])
     found = await node.call("listeners", {"port": request["port"]})
-    answers = await node.call("http", request["http"], timeout=settings.DURATIONS.verb - 10)
-    return {"status": status, "listeners": found["listeners"], **answers}
+    responses = await _ask(node, request["http"])
+    return {"status": status, "listeners": found["listeners"], "responses": responses}
+
+
+async def _ask(node: Node, http: dict[str, Any]) -> dict[str, Any]:
+    """Send the requests, then those that need an earlier one to have answered 200."""
+    asked = http["requests"]
+    first = [each for each in asked if "needs" not in each]
+    responses = await _send(node, http["base_url"], first)
+    good = {name for name, answer in responses.items() if answer["status"] == 200}
+    then = [each for each in asked if each.get("needs") in good]
+    return responses | (await _send(node, http["base_url"], then) if then else {})
+
+
+async def _send(node: Node, base_url: str, requests: list[dict[str, Any]]) -> dict[str, Any]:
+    seconds = sum(each["timeout_s"] for each in requests) + settings.DURATIONS.connect
+    request = {"base_url": base_url, "requests": requests}
+    answers = await node.call("http", request, timeout=seconds)
+    return dict(answers["responses"])
 
 
 async def collect(node: Node, request: dict[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from runs.engines.sglang.launch import attribute, validate
 QUESTION = "What is 15 * 23?"
 ANSWER = "345"
 _MAX_BODY = 512 * 1024
-_GENERATION_S = 60.0
-_QUESTION_S = 10.0
+_GENERATION_S = 30.0
+_QUESTION_S = 3.0
 # Names of one thing: the engine resolves NEXTN to EAGLE.
 _SAME_ALGORITHM = {"NEXTN": "EAGLE"}
 # Of these the absence of a flag is a statement, too.
@@ -55,7 +55,10 @@ class Readiness:
 
 
 def requests(expected: Expected) -> list[dict[str, JSON]]:
-    """Give the requests for the node kit's `http`: both the new and the old info paths."""
+    """Give the requests for the node kit's `http`: both the new and the old info paths.
+
+    The generation `needs` a healthy server: one that still warms up would let it hang.
+    """
     asked = [
         _get("health", "/health"),
         _get("model_info", "/model_info"),
@@ -76,6 +79,7 @@ def requests(expected: Expected) -> list[dict[str, JSON]]:
         "json": body,
         "timeout_s": _GENERATION_S,
         "max_bytes": _MAX_BODY,
+        "needs": "health",
     }
     return [*asked, generation]
 

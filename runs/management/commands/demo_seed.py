@@ -98,6 +98,7 @@ def speculating(steps: int) -> dict[str, Any]:
         "--speculative-num-steps": steps,
         "--speculative-eagle-topk": 1,
         "--speculative-num-draft-tokens": steps + 1,
+        "--decode-log-interval": 10,  # a line every half second at high concurrency
     }
 
 
