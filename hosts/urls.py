@@ -1,3 +1,11 @@
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from hosts import views
+
+urlpatterns = [
+    path("hosts/", views.host_list, name="host-list"),
+    path("hosts/add/", views.host_add, name="host-add"),
+    path("hosts/<slug:name>/", views.host_detail, name="host-detail"),
+    path("hosts/<slug:name>/key/", views.host_confirm_key, name="host-confirm-key"),
+    path("hosts/<slug:name>/probe/", views.host_probe, name="host-probe"),
+]

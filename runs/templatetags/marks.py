@@ -41,7 +41,8 @@ def arm_mark(letter: str) -> SafeString:
     """The arm's marker on its line: ``{% arm_mark arm.letter %}``."""
     return mark_safe(
         f'<svg class="mark arm-{letter.lower()}" viewBox="0 0 18 14" aria-hidden="true">'
-        f'<path class="dash" d="M0 7H18" stroke-dasharray="{DASHES[letter]}"/>{SHAPES[letter]}</svg>'
+        f'<path class="dash" d="M0 7H18" stroke-dasharray="{DASHES[letter]}"/>'
+        f"{SHAPES[letter]}</svg>"
     )
 
 
@@ -62,7 +63,7 @@ def state_kind(run: Run) -> str:
 
 @register.simple_tag
 def state_badge(run: Run) -> SafeString:
-    """Sign and word of a run's state, and its link if that is not well: ``{% state_badge run %}``."""
+    """Sign and word of a state, and the link if it is not well: ``{% state_badge run %}``."""
     kind = state_kind(run)
     link = ""
     if run.is_active and run.link != Run.Link.OK:

@@ -1,0 +1,30 @@
+"""Ask a machine what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.utils import timezone
+
+from hosts.links import open_node
+from hosts.models import Host, HostFacts
+from hosts.transport.protocol import Target
+
+
+def probe_host(*, host: Host) -> HostFacts:
+    """Log in, ask the node kit for the facts and keep them.
+
+    Raises TransportError or KitError; both tell in a sentence what happened and what to do.
+    """
+    data = async_to_sync(_facts)(host.target())
+    facts, _ = HostFacts.objects.update_or_create(
+        host=host, defaults={"data": data, "probed_at": timezone.now()}
+    )
+    return facts
+
+
+async def _facts(target: Target) -> dict[str, Any]:
+    async with open_node(target) as node:
+        return await node.call("facts", {}, timeout=settings.DURATIONS.command)

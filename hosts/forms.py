@@ -1,0 +1,126 @@
+"""Adding a host, and confirming its key."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+from django import forms
+
+from hosts.models import Host
+
+TAIL = 6  # characters of the fingerprint that a person types; enough to have looked
+
+LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,39}")
+
+
+class HostForm(forms.ModelForm):
+    """A machine that is reached over SSH; the key comes in the next step."""
+
+    labels = forms.CharField(
+        required=False,
+        max_length=400,
+        help_text="Words apart by commas, such as blackwell, tp4.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+
+    class Meta:
+        model = Host
+        fields = ["name", "address", "port", "user", "key_path", "agent_path", "labels"]
+        labels = {"key_path": "Private key file", "agent_path": "Agent socket"}
+        help_texts = {
+            "name": "What you call it, in small letters, such as llm-two.",
+            "address": "Name or IP address.",
+            "key_path": "A path on the machine where Throughline runs.",
+            "agent_path": "Instead of a key file, if an SSH agent holds the key.",
+        }
+        widgets = {
+            name: forms.TextInput(
+                attrs={"class": "mono", "spellcheck": "false", "autocomplete": "off"}
+            )
+            for name in ("address", "user", "key_path", "agent_path")
+        } | {"port": forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"})}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # without an address a host only names where imported figures come from
+        for name, reason in (
+            ("address", "Say where the machine is reached."),
+            ("user", "Say which user to log in as."),
+        ):
+            self.fields[name].required = True
+            self.fields[name].error_messages["required"] = reason
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if name != name.lower():
+            raise forms.ValidationError("Use small letters.")
+        return name
+
+    def clean_labels(self) -> list[str]:
+        words = [word.strip() for word in self.cleaned_data["labels"].split(",") if word.strip()]
+        for word in words:
+            if not LABEL.fullmatch(word):
+                raise forms.ValidationError(
+                    f"“{word[:40]}” is no label: letters, digits, . _ = + -"
+                )
+        return words
+
+    def clean_key_path(self) -> str:
+        path: str = self.cleaned_data["key_path"]
+        if path:
+            _refuse_key_file(Path(path))
+        return path
+
+    def clean_agent_path(self) -> str:
+        path: str = self.cleaned_data["agent_path"]
+        if path and not (_mode(Path(path)) and stat.S_ISSOCK(_mode(Path(path)))):
+            raise forms.ValidationError("There is no socket at this path.")
+        return path
+
+
+def _mode(path: Path) -> int:
+    """0 if nothing can be said about the path."""
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _refuse_key_file(path: Path) -> None:
+    mode = _mode(path)
+    if not stat.S_ISREG(mode):
+        raise forms.ValidationError("There is no such file on the machine where Throughline runs.")
+    if path.suffix == ".pub":
+        raise forms.ValidationError("This is the public half. Give the private key file.")
+    if stat.S_IMODE(mode) & 0o077:
+        raise forms.ValidationError("Others may read this file. chmod 600 ends that.")
+
+
+class ConfirmKeyForm(forms.Form):
+    """The end of the fingerprint, typed by somebody who looked at the machine itself."""
+
+    offer = forms.CharField(widget=forms.HiddenInput)
+    tail = forms.CharField(
+        label=f"Last {TAIL} characters of the fingerprint, as the machine itself shows it",
+        max_length=100,
+        widget=forms.TextInput(
+            attrs={"class": "mono", "autocomplete": "off", "spellcheck": "false"}
+        ),
+        error_messages={"required": "Compare, then type them."},
+    )
+
+    def __init__(self, *args: Any, fingerprint: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fingerprint = fingerprint
+
+    def clean_tail(self) -> str:
+        tail: str = self.cleaned_data["tail"].strip()
+        if len(tail) < TAIL or not self.fingerprint.endswith(tail):
+            raise forms.ValidationError(
+                "These are not the last characters of the key shown above. If the machine shows "
+                "another fingerprint, do not go on: another machine may answer in its place."
+            )
+        return tail

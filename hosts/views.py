@@ -1,0 +1,123 @@
+"""Hosts: all of them, one of them, adding one, confirming its key, asking what it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from asgiref.sync import async_to_sync
+from django.contrib import messages
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from hosts.actions.keys import confirm_host_key
+from hosts.actions.probe import probe_host
+from hosts.fingerprint import fingerprint
+from hosts.forms import ConfirmKeyForm, HostForm
+from hosts.links import limits
+from hosts.models import Host
+from hosts.node import KitError
+from hosts.transport.errors import HostKeyChanged, TransportError
+from hosts.transport.ssh import fetch_host_key
+from people.models import Person
+
+OFFER_S = 1800  # a fingerprint that was shown longer ago is fetched again
+SALT = "host-key-offer"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What stands in the way, in sentences; fingerprints if the key has changed."""
+
+    text: str
+    expected: tuple[str, ...]
+    offered: str | None
+    changed: bool
+
+
+def _host(name: str) -> Host:
+    return get_object_or_404(Host.objects.for_overview(), name=name)
+
+
+@require_safe
+def host_list(request: HttpRequest) -> HttpResponse:
+    return render(request, "hosts/host_list.html", {"hosts": list(Host.objects.for_overview())})
+
+
+@require_safe
+def host_detail(request: HttpRequest, name: str) -> HttpResponse:
+    return render(request, "hosts/host_detail.html", {"host": _host(name)})
+
+
+@require_http_methods(["GET", "POST"])
+def host_add(request: HttpRequest) -> HttpResponse:
+    form = HostForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        return redirect("host-confirm-key", form.save().name)
+    status = 422 if form.errors else 200
+    return render(request, "hosts/host_add.html", {"form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+def host_confirm_key(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the key the machine offers; keep it once a person has compared it there."""
+    host = _host(name)
+    if not host.address:
+        return redirect(host)
+    public = _shown(host, request.POST.get("offer", ""))
+    if request.method == "POST" and public:
+        form = ConfirmKeyForm(request.POST, fingerprint=fingerprint(public))
+        if form.is_valid():
+            confirm_host_key(host=host, public=public, by=cast(Person, request.user))
+            messages.success(request, f"The key of {host} is confirmed. Now see what it is.")
+            return redirect(host)
+        return _compare(request, host, public, form, status=422)
+    try:
+        offer = async_to_sync(fetch_host_key)(host.address, host.port, limits())
+    except TransportError as error:
+        problem = Problem(error.message, (), None, False)
+        return render(request, "hosts/host_confirm_key.html", {"host": host, "problem": problem})
+    signed = signing.dumps([host.pk, offer.key], salt=SALT)
+    form = ConfirmKeyForm(initial={"offer": signed}, fingerprint=offer.fingerprint)
+    return _compare(request, host, offer.key, form, status=200)
+
+
+def _shown(host: Host, offer: str) -> str:
+    """The key we showed for this host a while ago; empty if this is not such an offer."""
+    try:
+        pk, public = signing.loads(offer, salt=SALT, max_age=OFFER_S)
+    except signing.BadSignature:
+        return ""
+    return str(public) if pk == host.pk else ""
+
+
+def _compare(
+    request: HttpRequest, host: Host, public: str, form: ConfirmKeyForm, *, status: int
+) -> HttpResponse:
+    known = [key.public for key in host.keys.all()]
+    context = {
+        "host": host,
+        "form": form,
+        "algorithm": public.split()[0],
+        "fingerprint": form.fingerprint,
+        "confirmed": public in known,
+        "changed": bool(known) and public not in known,
+    }
+    return render(request, "hosts/host_confirm_key.html", context, status=status)
+
+
+@require_POST
+def host_probe(request: HttpRequest, name: str) -> HttpResponse:
+    host = _host(name)
+    try:
+        probe_host(host=host)
+    except HostKeyChanged as error:
+        problem = Problem(error.message, error.expected, error.offered, True)
+    except (TransportError, KitError) as error:
+        problem = Problem(error.message, (), None, False)
+    else:
+        return redirect(host)
+    context = {"host": host, "problem": problem}
+    return render(request, "hosts/host_detail.html", context, status=502)

@@ -1,0 +1,82 @@
+"""What a grid says in one sentence. From a closed list of forms, never more than was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runs.grid.cells import Cell, Grid, Row
+from runs.templatetags.measures import change, tps
+
+
+def leader(row: Row) -> Cell | None:
+    return next((cell for cell in row.cells if cell.lead), None)
+
+
+def crossover(before: Row | None, row: Row) -> str:
+    """Words for a change of the leading arm between two neighbouring levels."""
+    if before is None:
+        return ""
+    old, new = leader(before), leader(row)
+    if old is None or new is None or old.arm == new.arm:
+        return ""
+    return (
+        f"between {before.concurrency} and {row.concurrency}: "
+        f"{old.arm} leads below, {new.arm} above."
+    )
+
+
+def headline(grid: Grid) -> str:
+    """The answer so far: who leads where and by how much; empty while nothing is measured."""
+    if not grid.has_values or grid.baseline is None:
+        return ""
+    led = [(row, cell) for row in grid.rows if (cell := leader(row))]
+    if not led:
+        return _range_only(grid)
+    arms = list(dict.fromkeys(cell.arm for _, cell in led))
+    hint = " One launch each: a hint." if _single(led) else ""
+    if len(arms) == 1:
+        return f"{_one_leader(grid, led)}{hint}"
+    parts = [
+        f"{arm} leads at {_levels([row for row, cell in led if cell.arm == arm])}"
+        f"{_by([cell for _, cell in led if cell.arm == arm])}"
+        for arm in arms
+    ]
+    return f"{'; '.join(parts)}.{hint}"
+
+
+def _one_leader(grid: Grid, led: Sequence[tuple[Row, Cell]]) -> str:
+    arm = led[0][1].arm
+    where = _levels([row for row, _ in led])
+    against = ""
+    if grid.baseline and arm != grid.baseline.arm:
+        against = f"{_by([cell for _, cell in led])} against {grid.baseline.arm}"
+    return f"{arm} leads at {where}{against}."
+
+
+def _by(cells: Sequence[Cell]) -> str:
+    ratios = [cell.ratio for cell in cells if cell.ratio is not None]
+    if not ratios:
+        return ""
+    low, high = change(min(ratios)), change(max(ratios))
+    return f" ({low})" if low == high else f" ({low} to {high})"
+
+
+def _levels(rows: Sequence[Row]) -> str:
+    numbers = [str(row.concurrency) for row in rows]
+    return numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def _single(led: Sequence[tuple[Row, Cell]]) -> bool:
+    return all(len(cell.launches) == 1 for row, _ in led for cell in row.cells if cell.launches)
+
+
+def _range_only(grid: Grid) -> str:
+    """Nothing to compare yet: what the first measured arm reached."""
+    cells = [cell for row in grid.rows for cell in row.cells if cell.value is not None]
+    mine = [cell for cell in cells if cell.arm == cells[0].arm]
+    first, last = mine[0], mine[-1]
+    unit = grid.metric.label.lower()
+    words = f"{first.arm}: {tps(first.value)} {unit} at {first.concurrency}"
+    if last is first:
+        return f"{words}."
+    return f"{words}, {tps(last.value)} at {last.concurrency}."

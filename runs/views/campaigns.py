@@ -1,0 +1,129 @@
+"""Campaigns: all of them, and one with its grid of arms and levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from runs import access
+from runs.actions.compare import comparison_key
+from runs.actions.write_conclusion import write_conclusion
+from runs.forms.conclusion import ConclusionForm
+from runs.grid import METRICS, build, headline, load
+from runs.models import Arm, Campaign, Caveat, Run, State
+from runs.views.notes import notes_rail
+from runs.views.overview import summaries
+from runs.views.parts import answer, live_part
+from runs.views.who import person
+
+PAGE = 25
+
+
+@dataclass(frozen=True)
+class Found:
+    """A rule's remark on several runs of a campaign: told once, with the arms it fired on."""
+
+    slug: str
+    text: str
+    arms: tuple[Arm, ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Arms that may be looked at side by side; ``key`` is what the comparison's address takes."""
+
+    arms: tuple[Arm, ...]
+    key: str
+
+
+@require_safe
+def campaign_list(request: HttpRequest) -> HttpResponse:
+    pages = Paginator(Campaign.objects.order_by("-opened_at", "-pk"), PAGE)
+    page = pages.get_page(request.GET.get("page"))
+    context = {"page": page, "summaries": summaries(page.object_list)}
+    return render(request, "runs/campaign_list.html", context)
+
+
+@require_safe
+def campaign_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    campaign = access.get_campaign(pk)
+    metric = METRICS.get(request.GET.get("metric", ""), METRICS["output"])
+    (data,) = load([campaign])
+    grid = build(data, metric)
+    results = {
+        "campaign": campaign,
+        "grid": grid,
+        "runs": data.runs,
+        "failed": [run for run in data.runs if run.is_final and run.state != State.SUCCEEDED],
+        "pairs": _pairs(data.arms),
+    }
+    live = any(not run.is_final for run in data.runs)
+    part = live_part(request, "runs/_campaign.html", results, id="results", live=live)
+    if alone := answer(request, part):
+        return alone
+    context = {
+        "campaign": campaign,
+        "arms": data.arms,
+        "results": part.html,
+        "says": headline(build(data, METRICS["output"])),
+        "edit": ConclusionForm(instance=campaign) if "edit" in request.GET else None,
+        "caveats": _caveats(data.runs, data.arms),
+        "rail": notes_rail(campaign),
+    }
+    return render(request, "runs/campaign_detail.html", context)
+
+
+def _pairs(arms: Sequence[Arm]) -> list[Pair]:
+    """The baseline with each other arm, and all together if there are more."""
+    if len(arms) < 2:
+        return []
+    pairs = [Pair((arms[0], arm), comparison_key([arms[0], arm])) for arm in arms[1:]]
+    if len(arms) > 2:
+        pairs.append(Pair(tuple(arms[:6]), comparison_key(arms[:6])))
+    return pairs
+
+
+def _caveats(runs: Sequence[Run], arms: Sequence[Arm]) -> list[Found]:
+    arm_of = {run.pk: run.arm_id for run in runs}
+    by_slug: dict[str, list[Caveat]] = {}
+    for caveat in Caveat.objects.filter(run__in=list(arm_of)).order_by("pk"):
+        by_slug.setdefault(caveat.slug, []).append(caveat)
+    return [
+        Found(
+            slug, found[0].text, tuple(a for a in arms if a.pk in {arm_of[c.run_id] for c in found})
+        )
+        for slug, found in by_slug.items()
+    ]
+
+
+@require_http_methods(["GET", "POST"])
+def campaign_conclusion(request: HttpRequest, pk: int) -> HttpResponse:
+    """The slot under the question: shown, being edited, or changed."""
+    campaign = access.get_campaign(pk)
+    form = ConclusionForm(request.POST or None, instance=campaign)
+    if request.method == "POST" and form.is_valid():
+        write_conclusion(
+            campaign=campaign, text=form.cleaned_data["conclusion"], by=person(request)
+        )
+        return _conclusion(request, campaign, None) if request.htmx else redirect(campaign)
+    if not request.htmx and request.method == "GET":
+        return redirect(f"{campaign.get_absolute_url()}?edit=conclusion")
+    return _conclusion(request, campaign, form if "show" not in request.GET else None)
+
+
+def _conclusion(
+    request: HttpRequest, campaign: Campaign, form: ConclusionForm | None
+) -> HttpResponse:
+    (data,) = load([access.get_campaign(campaign.pk)])
+    context = {
+        "campaign": data.campaign,
+        "says": headline(build(data, METRICS["output"])),
+        "edit": form,
+    }
+    status = 422 if form is not None and form.errors else 200
+    return render(request, "runs/_campaign_conclusion.html", context, status=status)

@@ -1,0 +1,96 @@
+"""Open a campaign: the form, its preview, and the launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from runs.access import get_arm
+from runs.actions.launch import NewArm, Refused, launch_campaign
+from runs.forms.initial import PLAIN, initial_like, latest_arm
+from runs.forms.launch import LaunchForm
+from runs.models import Arm, Campaign, ServerConfig
+from runs.views.who import person
+
+
+@require_http_methods(["GET", "POST"])
+def campaign_new(request: HttpRequest) -> HttpResponse:
+    if request.method == "GET":
+        arm = _like(request)
+        form = LaunchForm(initial=initial_like(arm) if arm else PLAIN)
+        return _page(request, form, status=200, like=arm)
+    form = LaunchForm(request.POST)
+    if form.is_valid() and "preview" not in request.POST:
+        try:
+            return redirect(_launch(form, request))
+        except Refused as refused:
+            form.add_error(refused.field if refused.field in form.fields else None, str(refused))
+    return _page(request, form, status=422 if form.errors else 200)
+
+
+@require_POST
+def campaign_preview(request: HttpRequest) -> HttpResponse:
+    """The arms and commands of what is typed so far, and what still is in the way."""
+    form = LaunchForm(request.POST)
+    form.is_valid()
+    return render(request, "runs/_campaign_preview.html", _planned(form))
+
+
+def _page(
+    request: HttpRequest, form: LaunchForm, *, status: int, like: Arm | None = None
+) -> HttpResponse:
+    planned = _planned(form) if form.is_bound else {}
+    context = {
+        "form": form,
+        "like": like,
+        "no_host": not form.fields["host"].queryset.exists(),  # type: ignore[attr-defined]
+        **planned,
+    }
+    return render(request, "runs/campaign_new.html", context, status=status)
+
+
+def _planned(form: LaunchForm) -> dict[str, Any]:
+    told = form.cleaned_data
+    requests, levels = told.get("requests_per_level") or [], told.get("levels") or []
+    each = sum(requests) if len(requests) > 1 else sum(requests) * len(levels)
+    return {
+        "planned": form.arms,
+        "launches": len(form.arms) * (told.get("repeats") or 0),
+        "levels": len(levels),
+        "requests": each,
+        "problems": [
+            (form[name].label, why[0]) for name, why in form.errors.items() if name in form.fields
+        ],
+    }
+
+
+def _like(request: HttpRequest) -> Arm | None:
+    wanted = request.GET.get("like", "")
+    return get_arm(int(wanted)) if wanted.isdecimal() and len(wanted) < 19 else latest_arm()
+
+
+def _launch(form: LaunchForm, request: HttpRequest) -> Campaign:
+    told = form.cleaned_data
+    arms = [
+        NewArm(
+            planned.name,
+            ServerConfig(
+                engine=told["engine"],
+                model=told["model_path"],
+                flags=planned.flags,
+                port=told["port"],
+            ),
+        )
+        for planned in form.arms
+    ]
+    return launch_campaign(
+        question=told["question"],
+        arms=arms,
+        workload=form.workload(),
+        host=told["host"],
+        repeats=told["repeats"],
+        by=person(request),
+    )
