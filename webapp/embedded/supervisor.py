@@ -136,11 +136,11 @@ class Supervisor:
     async def stop(self, grace_s: float = watcher.GRACE_S) -> None:
         """SIGTERM for all, SIGKILL after ``grace_s``, then the watcher's own round."""
         self.stopping = True
-        groups = [process.pid for process in self.running.values()]
-        await asyncio.to_thread(watcher.end_groups, groups, grace_s)
         for task in self._tasks:
             if task.get_name() not in self.running:
-                task.cancel()  # it is waiting to start its child again
+                task.cancel()  # it waits to start its child again: not while the rest is ended
+        groups = [process.pid for process in self.running.values()]
+        await asyncio.to_thread(watcher.end_groups, groups, grace_s)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._watcher is not None and self._watcher.stdin is not None:
             self._watcher.stdin.close()

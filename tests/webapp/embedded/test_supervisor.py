@@ -122,6 +122,23 @@ async def test_stopping_while_a_child_waits_to_be_started_again(tmp_path, home, 
     assert keeper.running == {}
 
 
+async def test_no_child_is_started_again_while_a_slow_one_is_being_ended(
+    tmp_path, home, said, monkeypatch
+) -> None:
+    """Seen: a child that had just died came back during the grace of the others, and stayed."""
+    monkeypatch.setattr(module, "FIRST_PAUSE_S", 0.2)
+    keeper = make(tmp_path, home, said)
+    deaf = f"trap '' TERM; {write(tmp_path, 'deaf')}; while :; do sleep 0.1; done"
+    keeper.start(program(tmp_path, "deaf", deaf))
+    await until((tmp_path / "deaf").exists)
+    again = f"test -e {tmp_path}/died && {write(tmp_path, 'again')} && exec sleep 60; "
+    keeper.start(program(tmp_path, "weak", again + f"touch {tmp_path}/died; exit 1"))
+    await until(lambda: said)
+    await asyncio.wait_for(keeper.stop(grace_s=1.0), 5)
+    assert not (tmp_path / "again").exists()
+    assert keeper.running == {}
+
+
 @pytest.mark.parametrize("victim", [signal.SIGKILL, signal.SIGTERM])
 async def test_nothing_outlives_a_supervisor_that_was_killed(tmp_path, home, victim) -> None:
     """Not a plain child, not a deaf one, not what runs detached on the demo node."""
