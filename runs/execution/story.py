@@ -23,7 +23,7 @@ from runs.execution import ledger
 from runs.execution.endings import Cancelled, ClaimLost, Failed, Lost
 from runs.execution.follower import follow
 from runs.execution.recorder import Recorder
-from runs.execution.store import store_engine_records, store_load_records
+from runs.actions.store_records import store_engine_records, store_load_records
 from runs.models import Attempt, LogStream, Operation, Reason, Run, State
 from runs.tasks import ring
 

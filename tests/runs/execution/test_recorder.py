@@ -6,9 +6,9 @@ import hashlib
 
 import pytest
 
+from runs.actions.store_records import epoch, store_engine_records
 from runs.engines.sglang.log import LogReader
 from runs.execution.recorder import Overtaken, Recorder
-from runs.execution.store import epoch, store_engine_records
 from runs.models import LogChunk, LogStream, Run, Sample
 from tests.runs.execution.test_ledger import acquire
 
