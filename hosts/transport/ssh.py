@@ -15,7 +15,7 @@ import posixpath
 import secrets
 import stat
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import asyncssh
@@ -25,6 +25,7 @@ from hosts.transport.command import Command
 from hosts.transport.errors import LinkLost, TransportError
 from hosts.transport.heard import CLOSE_S, Chunks, Heard, close_channel, feed
 from hosts.transport.protocol import MAX_OUTPUT, Completed, HostKeyOffer, Limits, Target
+from hosts.transport.wellformed import problem_with
 
 # The library tells every command at INFO; command lines are not for our log.
 logging.getLogger("asyncssh").setLevel(logging.WARNING)
@@ -36,10 +37,9 @@ _SFTP_LOST = (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection)
 _Channel = asyncssh.SSHClientChannel[bytes]
 
 # Best first. Without this list the library would prefer RSA when it is asked for a node's key.
-_HOST_KEY_KINDS = (
-    *("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521"),
-    *("rsa-sha2-512", "rsa-sha2-256"),
-)
+_ECDSA = ("ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521")
+_RSA = ("rsa-sha2-512", "rsa-sha2-256")
+_HOST_KEY_KINDS = ("ssh-ed25519", *_ECDSA, *_RSA)
 
 
 async def connect(target: Target, limits: Limits) -> SshConnection:
@@ -47,6 +47,8 @@ async def connect(target: Target, limits: Limits) -> SshConnection:
 
     Without a confirmed key nothing is sent; with a changed one, no authentication.
     """
+    if problem := problem_with(target):
+        raise problem
     pinned = _pinned(target)
     known_hosts = _known_hosts(target, pinned)
     fingerprints = [key.get_fingerprint() for key in pinned]
@@ -308,7 +310,7 @@ def _kinds(keys: Sequence[asyncssh.SSHKey]) -> list[str]:
     first: list[str] = []
     for key in keys:
         kind = key.get_algorithm()
-        first += ["rsa-sha2-512", "rsa-sha2-256"] if kind == "ssh-rsa" else [kind]
+        first += _RSA if kind == "ssh-rsa" else (kind,)
     return [*first, *(kind for kind in _HOST_KEY_KINDS if kind not in first)]
 
 
@@ -392,8 +394,6 @@ async def _put(sftp: asyncssh.SFTPClient, data: bytes, path: str, part: str, mod
         await sftp.chmod(part, mode)
         await sftp.posix_rename(part, path)
     except asyncssh.SFTPError:
-        try:
+        with suppress(asyncssh.SFTPError):  # never made, or the link is gone: the first error says
             await sftp.remove(part)
-        except asyncssh.SFTPError:
-            pass  # it was never made, or the link is gone: the first error says so
         raise
