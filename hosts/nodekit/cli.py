@@ -5,46 +5,50 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, Callable, Dict, List
+from importlib import import_module
+from typing import Any, Callable, Dict, List, cast
 
-from . import follow as following
-from . import http, supervise
 from .errors import EXIT_FAILED, BadRequest, KitError
-from .facts import facts
-from .files import digest, read
-from .listeners import listeners
 from .request import Json, receive
-from .start import start
-from .status import status
-from .stop import stop
 
-COMMANDS: Dict[str, Callable[[Json], Dict[str, Any]]] = {
-    "facts": facts,
-    "start": start,
-    "status": status,
-    "stop": stop,
-    "http": http.ask,
-    "listeners": listeners,
-    "read": read,
-    "digest": digest,
+# By module and function, imported when called for: `status` is asked often and needs little.
+COMMANDS = {
+    "facts": ("facts", "facts"),
+    "start": ("start", "start"),
+    "status": ("status", "status"),
+    "stop": ("stop", "stop"),
+    "http": ("http", "ask"),
+    "listeners": ("listeners", "listeners"),
+    "read": ("files", "read"),
+    "digest": ("files", "digest"),
 }
+Handler = Callable[[Json], Dict[str, Any]]
 
 
 def main(arguments: List[str]) -> int:
     command = arguments[0] if arguments else ""
     if command == "supervise":
+        from . import supervise
+
         return supervise.main(arguments[1], int(arguments[2]))
-    if command == "follow":
-        return _follow()
-    return _answer(command)
+    if command == "load" and len(arguments) == 2:
+        from . import load
+
+        return load.main(arguments[1])
+    return _follow() if command == "follow" else _answer(command)
+
+
+def _handler(command: str) -> Handler:
+    if command not in COMMANDS:
+        raise BadRequest("there is no command {!r}".format(command), code="no-such-command")
+    module, function = COMMANDS[command]
+    return cast(Handler, getattr(import_module("." + module, __package__), function))
 
 
 def _answer(command: str) -> int:
     exit_status = 0
     try:
-        if command not in COMMANDS:
-            raise BadRequest("there is no command {!r}".format(command), code="no-such-command")
-        reply = COMMANDS[command](receive(0))
+        reply = _handler(command)(receive(0))
     except Exception as error:
         reply, exit_status = _refusal(error)
     sys.stdout.write(json.dumps(reply) + "\n")
@@ -55,7 +59,9 @@ def _answer(command: str) -> int:
 def _follow() -> int:
     """Its stdout is the file's bytes, so what goes wrong is told on stderr."""
     try:
-        following.follow(receive(0), 0, 1)
+        from .follow import follow
+
+        follow(receive(0), 0, 1)
     except Exception as error:
         reply, exit_status = _refusal(error)
         os.write(2, (json.dumps(reply) + "\n").encode())

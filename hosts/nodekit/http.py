@@ -8,10 +8,10 @@ import socket
 import threading
 import time
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, Optional, Tuple
-from urllib.parse import urlsplit
+from typing import Any, Dict, Iterator, Optional
 
 from . import request as req
+from .address import host_and_port
 from .errors import BadRequest
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -19,23 +19,12 @@ METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD")
 
 
 def ask(request: req.Json) -> Dict[str, Any]:
-    host, port = _host_and_port(req.text(request, "base_url"))
+    host, port = host_and_port(req.text(request, "base_url"))
     wanted = request.get("requests")
     if not isinstance(wanted, list) or not all(isinstance(one, dict) for one in wanted):
         raise BadRequest("'requests' must be a list of objects")
     checked = [_checked(one) for one in wanted]
     return {"responses": {one["name"]: _one(host, port, one) for one in checked}}
-
-
-def _host_and_port(base_url: str) -> Tuple[str, int]:
-    try:
-        parts = urlsplit(base_url)
-        port = parts.port
-    except ValueError as error:
-        raise BadRequest("'base_url' is not an address: {}".format(error)) from None
-    if parts.scheme != "http" or not parts.hostname or not port or parts.path not in ("", "/"):
-        raise BadRequest("'base_url' must look like http://127.0.0.1:30000")
-    return parts.hostname, port
 
 
 def _checked(one: req.Json) -> req.Json:
