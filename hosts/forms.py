@@ -29,6 +29,12 @@ class HostForm(forms.ModelForm):
     class Meta:
         model = Host
         fields = ["name", "address", "port", "user", "key_path", "agent_path", "labels"]
+        error_messages = {
+            "name": {"invalid": "Small letters, digits, - and _ only: it stands in addresses."},
+            "port": dict.fromkeys(
+                ("invalid", "min_value", "max_value"), "A port is a number from 1 to 65535."
+            ),
+        }
         labels = {"key_path": "Private key file", "agent_path": "Agent socket"}
         help_texts = {
             "name": "What you call it, in small letters, such as llm-two.",
@@ -52,6 +58,16 @@ class HostForm(forms.ModelForm):
         ):
             self.fields[name].required = True
             self.fields[name].error_messages["required"] = reason
+
+    def add_error(self, field: str | None, error: Any) -> None:
+        """What the model says of a field that was refused already adds nothing."""
+        if field is None and hasattr(error, "error_dict"):
+            told = error.error_dict.items()
+            fresh = {name: reasons for name, reasons in told if name not in self.errors}
+            if not fresh:
+                return
+            error = forms.ValidationError(fresh)
+        super().add_error(field, error)
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +109,17 @@ def _arm(letter: str, name: str, flags: dict[str, Any], told: Mapping[str, Any])
         words = engine.command(final, model=told["model_path"], port=told["port"])
     except FlagError as error:
         raise ArmsRefused(_field_of(error.flag), f"{error.flag} {error.message}.") from None
-    return PlannedArm(letter, name, final, derived, shlex.join(words))
+    return PlannedArm(letter, name, final, derived, laid_out(words))
+
+
+def laid_out(words: Sequence[str]) -> str:
+    """The command as it may be pasted into a shell: one flag a line, so that it can be read."""
+    lines: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("--"):
+            lines.append([])
+        lines[-1].append(word)
+    return " \\\n  ".join(shlex.join(line) for line in lines)
 
 
 def _field_of(flag: str) -> str:

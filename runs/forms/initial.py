@@ -18,6 +18,7 @@ PLAIN: dict[str, Any] = {
     "prompt_set": "chat",
     "max_tokens": 256,
     "temperature": 0.7,
+    "ignore_eos": False,
     "seed": 1,
     "request_timeout_s": 600,
     "repeats": 3,
@@ -52,7 +53,12 @@ def initial_like(arm: Arm) -> dict[str, Any]:
         "host": arm.host.name,
         "input_tokens": load.input_tokens,
     }
-    return {**PLAIN, **{name: value for name, value in found.items() if value is not None}}
+    told = {name: _plain(value) for name, value in found.items() if value is not None}
+    return {**PLAIN, **told}
+
+
+def _plain(value: Any) -> Any:
+    return f"{value:g}" if isinstance(value, float) else value
 
 
 def _steps(arm: Arm) -> str:

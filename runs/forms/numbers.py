@@ -15,18 +15,24 @@ def _text_input(mode: str, **attrs: Any) -> forms.TextInput:
     return forms.TextInput(attrs={"inputmode": mode, "autocomplete": "off", **attrs})
 
 
+def _bounds(field: forms.IntegerField | forms.FloatField) -> dict[str, str]:
+    low, high = field.min_value, field.max_value
+    words = f"This is from {low:,} to {high:,}." if low is not None and high is not None else ""
+    return dict.fromkeys(("min_value", "max_value"), words) if words else {}
+
+
 class WholeField(forms.IntegerField):
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("widget", _text_input("numeric"))
         super().__init__(**kwargs)
-        self.error_messages["invalid"] = "This is a whole number, such as 4."
+        self.error_messages |= {"invalid": "This is a whole number, such as 4.", **_bounds(self)}
 
 
 class DecimalPointField(forms.FloatField):
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("widget", _text_input("decimal"))
         super().__init__(**kwargs)
-        self.error_messages["invalid"] = "This is a number, such as 0.9."
+        self.error_messages |= {"invalid": "This is a number, such as 0.9.", **_bounds(self)}
 
 
 class WholesField(forms.CharField):

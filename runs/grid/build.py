@@ -98,7 +98,7 @@ def _cell(data: CampaignData, arm: Arm, concurrency: int, metric: Metric) -> Cel
     kind, text, run, progress = _state(runs, open_runs, levels)
     if launches:
         kind = "measured"
-        text = text if open_runs else ""
+        text = _still_to_come(open_runs, text)
     return Cell(
         arm=arm,
         concurrency=concurrency,
@@ -111,6 +111,15 @@ def _cell(data: CampaignData, arm: Arm, concurrency: int, metric: Metric) -> Cel
         text=text,
         run=run if kind != "measured" or progress is not None else None,
         lead="",
+    )
+
+
+def _still_to_come(open_runs: Sequence[Run], text: str) -> str:
+    """Beside a value: which launch it still waits for."""
+    if not open_runs:
+        return ""
+    return (
+        text if any(run.is_active for run in open_runs) else f"launch {open_runs[0].launch} queued"
     )
 
 
@@ -199,10 +208,12 @@ def _without_repeated_reasons(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         cells = []
         for cell in row.cells:
+            if cell.kind not in {"failed", "cancelled", "queued", "absent"}:
+                cells.append(cell)
+                continue
             again = (cell.arm.pk, cell.text) in told
             told.add((cell.arm.pk, cell.text))
-            long = cell.kind in {"failed", "cancelled", "queued", "absent"}
-            cells.append(replace(cell, text="") if again and long else cell)
+            cells.append(replace(cell, text="") if again else cell)
         shortened.append(replace(row, cells=tuple(cells)))
     return shortened
 

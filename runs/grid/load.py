@@ -24,7 +24,7 @@ class CampaignData:
 
 def load(campaigns: Sequence[Campaign]) -> list[CampaignData]:
     ids = [campaign.pk for campaign in campaigns]
-    arms = Arm.objects.filter(campaign__in=ids).select_related("config", "workload", "host")
+    arms = Arm.objects.filter(campaign__in=ids).select_related("config", "workload", "host__facts")
     runs = list(Run.objects.filter(campaign__in=ids).select_related("arm", "host"))
     last = _last_attempts(ids)
     levels = _levels(last)

@@ -41,7 +41,8 @@ def headline(grid: Grid) -> str:
         f"{_by([cell for _, cell in led if cell.arm == arm])}"
         for arm in arms
     ]
-    return f"{'; '.join(parts)}.{hint}"
+    against = f", against {grid.baseline.arm}" if any(cell.ratio for _, cell in led) else ""
+    return f"{'; '.join(parts)}{against}.{hint}"
 
 
 def _one_leader(grid: Grid, led: Sequence[tuple[Row, Cell]]) -> str:

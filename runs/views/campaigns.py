@@ -69,6 +69,7 @@ def campaign_detail(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "campaign": campaign,
         "arms": data.arms,
+        "model": data.arms[0].config.model.rstrip("/").rpartition("/")[2] if data.arms else "",
         "results": part.html,
         "says": headline(build(data, METRICS["output"])),
         "edit": ConclusionForm(instance=campaign) if "edit" in request.GET else None,
