@@ -77,7 +77,7 @@ vendor: venv ## write static/vendor from the locked npm packages (needs node)
 	$(PY) scripts/vendor.py $(ARGS)
 
 bench: venv ## what the probe driver costs and how exact it is
-	$(PY) -m benchmarks $(ARGS)
+	$(PY) -m benchmarks.probe_cost $(ARGS)
 
 screenshots: venv-dev ## pictures of the real pages, from a demo of their own
 	$(PY) -m scripts.screenshots $(ARGS)
