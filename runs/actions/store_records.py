@@ -97,7 +97,7 @@ def event_row(
         at=datetime.fromtimestamp(when, UTC),
         text=text[:2000],
         data=data,
-        actor="server log",
+        actor=stream.get_role_display(),
         stream=stream,
         offset=at.offset,
         line=at.line,
@@ -108,6 +108,11 @@ def store_load_records(stream: LogStream, records: Sequence[load.LoadRecord], no
     """Levels as the driver tells of them. Single requests stay in the stored log."""
     for record in records:
         match record:
+            case base.Damaged():
+                event_row(
+                    stream, "damaged", record.text, {"why": record.reason}, record, None, now
+                ).save()
+                LogStream.objects.filter(pk=stream.pk).update(damaged=F("damaged") + 1)
             case load.LevelStart():
                 _level(stream, record.level).update(
                     state=Level.State.RUNNING, requests=record.requests, started=record.t

@@ -50,6 +50,10 @@ class Conductor:
             return
         for run in due:
             log.info("%s: claimed %s (%s)", self.name, run, run.state)
+            if (stale := self.telling.get(run.pk)) is not None:
+                # our own heartbeat came too late: the earlier telling may write no more
+                stale.cancel()
+                await asyncio.gather(stale, return_exceptions=True)
             self.telling[run.pk] = asyncio.create_task(self._tell(run), name=str(run))
 
     async def _tell(self, run: Run) -> None:
@@ -67,7 +71,8 @@ class Conductor:
             await self._give_up(story, error)
         finally:
             await story.close()
-            self.telling.pop(run.pk, None)
+            if self.telling.get(run.pk) is asyncio.current_task():
+                del self.telling[run.pk]
 
     async def _give_up(self, story: Story, error: Exception) -> None:
         text = f"{type(error).__name__}: {error}. The conductor's log has the details."

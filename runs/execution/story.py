@@ -17,13 +17,13 @@ from hosts.links import Links
 from hosts.transport.errors import TransportError
 from hosts.transport.protocol import Target
 from runs.actions.move import NotAllowed, move
+from runs.actions.store_records import store_engine_records, store_load_records
 from runs.drivers.load_records import LoadReader
 from runs.engines.registry import ENGINES
 from runs.execution import ledger
 from runs.execution.endings import Cancelled, ClaimLost, Failed, Lost
 from runs.execution.follower import follow
 from runs.execution.recorder import Recorder
-from runs.actions.store_records import store_engine_records, store_load_records
 from runs.models import Attempt, LogStream, Operation, Reason, Run, State
 from runs.tasks import ring
 
