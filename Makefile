@@ -28,6 +28,12 @@ venv-dev: ## the same with what checks and tests it
 demo: venv ## run everything here, with a simulated engine; prints a sign-in link (ARGS="--port 9000")
 	@exec $(PY) manage.py demo $(ARGS)
 
+.PHONY: format
+format: venv-dev ## write everything in the form that `make check` asks for
+	$(PY) -m ruff check --fix $(PRESENT)
+	$(PY) -m ruff format $(PRESENT)
+	find templates -name '*.html' -print0 | xargs -0r .venv/bin/djade --target-version 5.2
+
 .PHONY: check lint types django-checks templates imports audit
 check: lint types django-checks templates imports ## everything that needs no run of the product
 
@@ -45,7 +51,7 @@ django-checks: venv-dev ## settings as deployed, and no model without its migrat
 	$(PY) manage.py makemigrations --check --dry-run
 
 templates: venv-dev ## every template compiles and is in form
-	find templates -name '*.html' -print0 | xargs -0r $(PY) -m djade --check --target-version 5.2
+	find templates -name '*.html' -print0 | xargs -0r .venv/bin/djade --check --target-version 5.2
 	$(PY) -m pytest -q -p no:randomly tests/repository/test_templates.py
 
 imports: venv-dev ## who may import whom, the locks, and that nothing installed contradicts another
