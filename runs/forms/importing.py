@@ -7,6 +7,8 @@ from typing import Any
 from django import forms
 from django.conf import settings
 
+NAME = 120  # characters of a file's name that are kept
+
 
 class ImportForm(forms.Form):
     text = forms.CharField(
@@ -43,5 +45,5 @@ class ImportForm(forms.Form):
         """The bytes and the name they go by."""
         file = self.cleaned_data["file"]
         if file:
-            return file.read(), file.name
+            return file.read(), file.name[:NAME]
         return self.cleaned_data["text"].encode(), "pasted text"

@@ -21,7 +21,7 @@ class Line:
 
 
 def spark(grid: Grid) -> list[Line]:
-    """Empty until two levels of an arm are measured."""
+    """Empty until an arm has two levels to join."""
     values = [cell.value for row in grid.rows for cell in row.cells if cell.value is not None]
     if not values or len(grid.rows) < 2:
         return []
@@ -37,4 +37,4 @@ def spark(grid: Grid) -> list[Line]:
         text = " ".join(f"{x},{y}" for x, y in points)
         letter = column.arm.letter
         lines.append(Line(letter, DASHES[letter], text, tuple(points[-1:])))
-    return lines
+    return lines if any(" " in line.points for line in lines) else []

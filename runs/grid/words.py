@@ -33,15 +33,12 @@ def headline(grid: Grid) -> str:
     if not led:
         return _range_only(grid)
     arms = list(dict.fromkeys(cell.arm for _, cell in led))
+    base = grid.baseline.arm
     hint = " One launch each: a hint." if _single(led) else ""
     if len(arms) == 1:
         return f"{_one_leader(grid, led)}{hint}"
-    parts = [
-        f"{arm} leads at {_levels([row for row, cell in led if cell.arm == arm])}"
-        f"{_by([cell for _, cell in led if cell.arm == arm])}"
-        for arm in arms
-    ]
-    against = f", against {grid.baseline.arm}" if any(cell.ratio for _, cell in led) else ""
+    parts = [_part([(row, cell) for row, cell in led if cell.arm == arm]) for arm in arms]
+    against = "" if base in arms else f", against {base}"
     return f"{'; '.join(parts)}{against}.{hint}"
 
 
@@ -52,6 +49,18 @@ def _one_leader(grid: Grid, led: Sequence[tuple[Row, Cell]]) -> str:
     if grid.baseline and arm != grid.baseline.arm:
         against = f"{_by([cell for _, cell in led])} against {grid.baseline.arm}"
     return f"{arm} leads at {where}{against}."
+
+
+def _part(led: Sequence[tuple[Row, Cell]]) -> str:
+    """ "steps=3 leads at 1 and 4 (+42 % to +75 %)"; of the baseline: by how much the other lost."""
+    rows = [row for row, _ in led]
+    words = f"{led[0][1].arm} leads at {_levels(rows)}"
+    if led[0][1].ratio is not None:
+        return f"{words}{_by([cell for _, cell in led])}"
+    others = [cell for row in rows for cell in row.cells if cell.ratio is not None]
+    if len({cell.arm for cell in others}) != 1:
+        return words
+    return f"{words} ({others[0].arm}{_by(others).replace('(', '').replace(')', '')})"
 
 
 def _by(cells: Sequence[Cell]) -> str:

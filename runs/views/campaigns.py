@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -15,6 +16,7 @@ from runs.actions.compare import comparison_key
 from runs.actions.write_conclusion import write_conclusion
 from runs.forms.conclusion import ConclusionForm
 from runs.grid import METRICS, build, headline, load
+from runs.grid.logs import imported_lines, lines_only
 from runs.models import Arm, Campaign, Caveat, Run, State
 from runs.views.notes import notes_rail
 from runs.views.overview import summaries
@@ -55,12 +57,14 @@ def campaign_detail(request: HttpRequest, pk: int) -> HttpResponse:
     metric = METRICS.get(request.GET.get("metric", ""), METRICS["output"])
     (data,) = load([campaign])
     grid = build(data, metric)
+    logs = imported_lines(data.runs)
     results = {
         "campaign": campaign,
         "grid": grid,
         "runs": data.runs,
         "failed": [run for run in data.runs if run.is_final and run.state != State.SUCCEEDED],
         "pairs": _pairs(data.arms),
+        "logs": logs,
     }
     live = any(not run.is_final for run in data.runs)
     part = live_part(request, "runs/_campaign.html", results, id="results", live=live)
@@ -71,8 +75,9 @@ def campaign_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "arms": data.arms,
         "model": data.arms[0].config.model.rstrip("/").rpartition("/")[2] if data.arms else "",
         "results": part.html,
-        "says": headline(build(data, METRICS["output"])),
+        "says": headline(build(data, METRICS["output"])) or lines_only(logs),
         "edit": ConclusionForm(instance=campaign) if "edit" in request.GET else None,
+        "facts": _facts(campaign.facts),
         "caveats": _caveats(data.runs, data.arms),
         "rail": notes_rail(campaign),
     }
@@ -87,6 +92,24 @@ def _pairs(arms: Sequence[Arm]) -> list[Pair]:
     if len(arms) > 2:
         pairs.append(Pair(tuple(arms[:6]), comparison_key(arms[:6])))
     return pairs
+
+
+def _facts(told: dict[str, Any], above: str = "") -> list[tuple[str, str]]:
+    """What an import tells beside figures, one line each; nested names are joined."""
+    lines: list[tuple[str, str]] = []
+    for name, value in told.items():
+        words = f"{above} {name}".strip().replace("_", " ")
+        if isinstance(value, dict):
+            lines += _facts(value, words)
+        else:
+            lines.append((words, _plain(value)))
+    return lines
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _caveats(runs: Sequence[Run], arms: Sequence[Arm]) -> list[Found]:
@@ -123,7 +146,7 @@ def _conclusion(
     (data,) = load([access.get_campaign(campaign.pk)])
     context = {
         "campaign": data.campaign,
-        "says": headline(build(data, METRICS["output"])),
+        "says": headline(build(data, METRICS["output"])) or lines_only(imported_lines(data.runs)),
         "edit": form,
     }
     status = 422 if form is not None and form.errors else 200

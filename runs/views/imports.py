@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from runs import pending
+from runs.actions.import_reading import import_reading
+from runs.actions.launch import Refused
 from runs.engines.redact import redact_text
 from runs.forms.importing import ImportForm
 from runs.readers import Reading, read
 from runs.views.who import person
-
-try:
-    from runs.actions.import_reading import import_reading
-except ImportError:  # to be removed once the importer is there
-    import_reading = None
 
 SHOWN = 200  # rows of each table; all of them are kept
 
@@ -42,9 +40,14 @@ def _keep(request: HttpRequest) -> HttpResponse:
     if kept is None:
         context = {"form": ImportForm(), "gone": True}
         return render(request, "runs/import.html", context, status=410)
-    run = import_reading(reading=read(kept.data, kept.name), name=kept.name, by=person(request))
+    reading = read(kept.data, kept.name)
+    try:
+        campaign = import_reading(reading=reading, data=kept.data, by=person(request))
+    except Refused as refused:
+        messages.error(request, str(refused))
+        return redirect("import")
     pending.drop(kept)
-    return redirect(run.campaign)
+    return redirect(campaign)
 
 
 def _shown(reading: Reading, kept: pending.PendingText) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from runs.models import Attempt, Campaign, Level, LogStream, Note, Run, Sample
 from runs.views.parts import answer, live_part
 
 CAMPAIGNS = 6
-QUEUED = 8
+QUEUED = 4
 NOTES = 4
 
 
