@@ -1,0 +1,138 @@
+"""What the charts draw, as plain values: columns of a log's samples, and readings of them.
+
+Pure: rows come in, numbers go out. A value that is not known is ``None``, never zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Protocol
+
+COLUMNS = ("phase", "output_tps", "accept_len", "running", "waiting", "token_usage", "tokens")
+READ = ("seq", "time", "offset", *COLUMNS)  # the fields of a sample that the charts need
+LAST = 10  # decode lines behind one big number: about a quarter of a minute
+
+
+class Line(Protocol):
+    """The part of a sample that is drawn."""
+
+    seq: int
+    time: float | None
+    offset: int
+    phase: str
+    output_tps: float | None
+    accept_len: float | None
+    running: int | None
+    waiting: int | None
+    token_usage: float | None
+    tokens: int | None
+
+
+def columns(samples: Sequence[Line]) -> dict[str, Any]:
+    """Samples in columns: ``seq``, ``t`` (epoch seconds), ``offset`` (bytes) and ``cols``.
+
+    ``seq0`` is the first number, ``n`` the count. Columns halve what row objects would weigh.
+    """
+    return {
+        "seq0": samples[0].seq if samples else None,
+        "n": len(samples),
+        "seq": [s.seq for s in samples],
+        "t": [s.time for s in samples],
+        "offset": [s.offset for s in samples],
+        "cols": {name: [getattr(s, name) for s in samples] for name in COLUMNS},
+    }
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Medians over decode lines; ``lines`` is how many there were."""
+
+    lines: int
+    output_tps: float | None  # tokens per second
+    accept_len: float | None  # tokens per step and request
+    steps: float | None  # steps per second
+    running: float | None
+    waiting: float | None
+    token_usage: float | None  # a share
+
+
+def readings(samples: Iterable[Line], *, speculative: bool) -> Readings:
+    """The medians of the decode lines among ``samples``."""
+    decode = [s for s in samples if s.phase == "decode"]
+
+    def middle(value: Callable[[Line], float | None]) -> float | None:
+        known = [v for v in map(value, decode) if v is not None]
+        return median(known) if known else None
+
+    return Readings(
+        lines=len(decode),
+        output_tps=middle(lambda s: s.output_tps),
+        accept_len=middle(lambda s: s.accept_len),
+        steps=middle(lambda s: step_rate(s, speculative=speculative)),
+        running=middle(lambda s: s.running),
+        waiting=middle(lambda s: s.waiting),
+        token_usage=middle(lambda s: s.token_usage),
+    )
+
+
+def step_rate(sample: Line, *, speculative: bool) -> float | None:
+    """Steps per second: each gives every running request ``accept_len`` tokens.
+
+    Without speculation a step gives one. A speculative line that does not tell its accept len
+    tells no step rate either.
+    """
+    accepted = sample.accept_len if speculative else (sample.accept_len or 1.0)
+    if sample.output_tps is None or not sample.running or not accepted:
+        return None
+    return sample.output_tps / (sample.running * accepted)
+
+
+def ratio(value: float | None, base: float | None) -> float | None:
+    """``value`` in terms of ``base``, where both are known and the base is not zero."""
+    if value is None or not base:
+        return None
+    return value / base
+
+
+class Measured(Protocol):
+    """A side of a comparison, as far as its chart needs it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def letter(self) -> str: ...
+    @property
+    def provisional(self) -> bool: ...
+    @property
+    def limit(self) -> int | None: ...
+    @property
+    def concurrencies(self) -> list[int]: ...
+
+    def values(self, metric: str, concurrency: int) -> list[float]: ...
+    def mean(self, metric: str, concurrency: int) -> float | None: ...
+
+
+def comparison_series(sides: Sequence[Measured]) -> list[dict[str, Any]]:
+    """One entry per arm: its points by concurrency, means over launches and each launch."""
+    return [
+        {
+            "name": side.name,
+            "letter": side.letter,
+            "provisional": side.provisional,
+            "limit": side.limit,
+            "points": [_point(side, c) for c in side.concurrencies],
+        }
+        for side in sides
+    ]
+
+
+def _point(side: Measured, concurrency: int) -> dict[str, Any]:
+    return {
+        "c": concurrency,
+        "output": side.mean("output_tps", concurrency),
+        "user": side.mean("user_tps", concurrency),
+        "accept": side.mean("accept_len", concurrency),
+        "launches": side.values("output_tps", concurrency),
+    }

@@ -1,0 +1,376 @@
+// Four charts of a run under one cursor, drawn by uPlot.
+import { armColor, armDash, color, onTheme } from "./palette.js";
+import { alignByLevel, decodeLines, merge, nearest, zeroOf } from "./series.js";
+
+const AXIS = 46; // px at the left, equal in all charts so that one cursor fits all
+const BOTTOM = 28;
+
+const group = (value) => Math.round(value).toLocaleString("en-GB");
+const fixed = (digits) => (value) => value.toFixed(digits);
+const UNKNOWN = "·";
+const show = (value, words) => (value === null || value === undefined ? UNKNOWN : words(value));
+
+export const clock = (seconds) => {
+  const whole = Math.max(0, Math.floor(seconds));
+  const parts = [Math.floor(whole / 60) % 60, String(whole % 60).padStart(2, "0")];
+  const hours = Math.floor(whole / 3600);
+  return hours ? `${hours}:${String(parts[0]).padStart(2, "0")}:${parts[1]}` : parts.join(":");
+};
+
+const SPECS = {
+  output_tps: { own: ["output_tps"], base: "output_tps", from: 0, step: 1, words: (v) => (v >= 100 ? group(v) : v.toFixed(1)) },
+  accept_len: { own: ["accept_len"], base: "accept_len", from: 1, least: 2, up: Math.ceil, every: 1, words: fixed(2) },
+  requests: { own: ["running", "waiting"], base: null, from: 0, least: 2, up: roundUpCount, words: group },
+  token_usage: { own: ["token_usage"], base: null, from: 0, top: 1, words: fixed(2) },
+};
+
+/** The next number at or above `value` whose half is round too. */
+function roundUp(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((m) => m * power).find((top) => top >= value * 0.999);
+}
+
+/** The same for counts: their half is a whole number. */
+function roundUpCount(value) {
+  let top = 2;
+  while (top < value) top = Number.isInteger(Math.log2(top)) ? top * 1.5 + (top === 2 ? 1 : 0) : 2 ** Math.ceil(Math.log2(top));
+  return top;
+}
+
+export class Charts {
+  constructor(root, marks, onPick) {
+    this.root = root;
+    this.marks = marks;
+    this.onPick = onPick;
+    this.own = [];
+    this.base = [];
+    this.at = null; // index of the own line under the cursor
+    this.zoomed = null;
+    this.charts = [];
+    this.baseRing = null;
+    this.grid = root.querySelector(".lc");
+    onTheme(() => this.charts.forEach((chart) => chart.redraw(false)));
+    root.addEventListener("keydown", (event) => this.key(event));
+    this.zoomOut = root.querySelector("[data-zoom-out]");
+    this.zoomOut?.addEventListener("click", () => this.zoom(null));
+  }
+
+  setMarks(marks) {
+    this.marks = marks;
+  }
+
+  setBaseline(ring) {
+    this.baseRing = ring;
+  }
+
+  /** Draw what the ring holds now. */
+  update(ring) {
+    const zero = zeroOf(this.marks.levels, ring);
+    const { lines, timed } = decodeLines(ring, zero);
+    this.zero = zero;
+    this.timed = timed;
+    // what was printed before measuring (a smoke test, a warm-up) is not drawn
+    const measured = this.marks.levels.some((level) => level.start !== null);
+    this.own = timed && measured ? lines.filter((line) => line.x >= 0) : lines;
+    this.base =
+      timed && this.baseRing && this.marks.baseline
+        ? alignByLevel(this.baseRing, this.marks.baseline.levels, this.marks.levels, zero)
+        : [];
+    if (!this.own.length) return;
+    if (!this.charts.length) this.build();
+    this.setData();
+    this.read();
+  }
+
+  /** What stands beside the canvas and moves with it. */
+  beside() {
+    this.bands();
+    this.flags();
+  }
+
+  build() {
+    this.grid.hidden = false;
+    this.root.querySelector(".chart-foot").hidden = false;
+    const boxes = [...this.root.querySelectorAll("[data-chart]")];
+    this.charts = boxes.map((box, i) => this.chart(box, i === boxes.length - 1));
+    const watch = new ResizeObserver(() => {
+      for (const [i, box] of boxes.entries()) {
+        this.charts[i].setSize({ width: box.clientWidth, height: box.clientHeight });
+      }
+    });
+    watch.observe(boxes[0]);
+  }
+
+  chart(box, last) {
+    const key = box.dataset.chart;
+    const spec = SPECS[key];
+    const letter = this.marks.letter;
+    const ink = { stroke: () => armColor(letter), width: 1.75, spanGaps: false };
+    const series = [{}];
+    for (const name of spec.own) {
+      series.push({
+        ...ink,
+        ...(name === "waiting" ? { stroke: () => color("--warn-line"), width: 1.5 } : {}),
+        points: { show: (u) => this.own.length <= 40, size: 4, fill: () => color("--surface") },
+      });
+    }
+    if (spec.base) {
+      series.push({ stroke: () => color("--ink-3"), width: 1.25, dash: [4, 3], points: { show: false } });
+    }
+    const axis = {
+      stroke: () => color("--ink-3"),
+      font: `11px ${getComputedStyle(document.body).fontFamily}`,
+      grid: { stroke: () => color("--hair"), width: 1 },
+      ticks: { show: false },
+    };
+    const chart = new uPlot(
+      {
+        width: box.clientWidth,
+        height: box.clientHeight,
+        legend: { show: false },
+        padding: [6, 8, last ? 0 : 6, 0],
+        cursor: {
+          y: false,
+          sync: { key: "run" },
+          points: { size: 7, width: 2, stroke: () => color("--accent"), fill: () => color("--surface") },
+          drag: { x: true, y: false, setScale: false },
+        },
+        scales: {
+          x: { time: false, range: () => this.range() },
+          y: { range: (u, low, high) => this.height(spec, high) },
+        },
+        axes: [
+          {
+            ...axis,
+            show: last,
+            size: BOTTOM,
+            gap: 7,
+            space: 64,
+            incrs: this.timed ? [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600] : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+            values: (u, values) => values.map((v) => (this.timed ? clock(v) : group(v))),
+            grid: { show: false },
+          },
+          {
+            ...axis,
+            size: AXIS,
+            gap: 6,
+            // from the foot to the top, which were chosen round
+            splits: (u, i, low, high) =>
+              spec.every && high - low <= 4
+                ? Array.from({ length: Math.round(high - low) + 1 }, (_, n) => low + n * spec.every)
+                : [low, (low + high) / 2, high],
+            values: (u, values) =>
+              values.map((v) => (v >= 100 ? group(v) : String(Math.round(v * 100) / 100))),
+          },
+        ],
+        series,
+        hooks: {
+          drawClear: [(u) => this.drawBands(u)],
+          draw: [
+            (u) => this.drawEnds(u, spec),
+            // only now the scales are those of the new points
+            (u) => u === this.charts[0] && this.beside(),
+          ],
+          setCursor: [(u) => u === this.charts[0] && this.moved(u)],
+          setSelect: [(u) => this.selected(u)],
+        },
+      },
+      [[], ...series.slice(1).map(() => [])],
+      box,
+    );
+    chart.spec = spec;
+    chart.over.addEventListener("click", () => this.at !== null && this.onPick(this.own[this.at]));
+    chart.over.addEventListener("dblclick", () => this.zoom(null));
+    return chart;
+  }
+
+  range() {
+    if (this.zoomed) return this.zoomed;
+    const last = this.own.length ? this.own[this.own.length - 1].x : 1;
+    if (!this.timed) return [0.5, Math.max(last + 0.5, 2)];
+    const ends = this.marks.levels.map((level) => (level.end ?? 0) - this.zero);
+    const right = Math.max(last, ...ends, 1);
+    return [0, this.marks.final ? right : Math.max(right * 1.16, 20)];
+  }
+
+  height(spec, high) {
+    if (spec.top) return [spec.from, spec.top];
+    const most = Math.max(high ?? 0, spec.least ?? 0);
+    return [spec.from, most > spec.from ? (spec.up ?? roundUp)(most) : spec.from + 1];
+  }
+
+  setData() {
+    for (const chart of this.charts) {
+      const keys = chart.spec.own.map((key) => ({ of: "own", key }));
+      const base = chart.spec.base ? this.base : [];
+      if (chart.spec.base) keys.push({ of: "base", key: chart.spec.base });
+      const { xs, columns, ownIndex } = merge(this.own, base, keys);
+      chart.ownIndex = ownIndex;
+      chart.setData([xs, ...columns]);
+    }
+  }
+
+  /** Tint of the running level and a line at each level's start, under the series. */
+  drawBands(u) {
+    const { ctx, bbox } = u;
+    if (!this.timed) return;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    for (const level of this.marks.levels) {
+      if (level.start === null) continue;
+      const from = u.valToPos(level.start - this.zero, "x", true);
+      if (level.state === "running") {
+        const last = this.own[this.own.length - 1].x;
+        const to = u.valToPos(Math.max(last, level.start - this.zero), "x", true);
+        ctx.globalAlpha = 0.06;
+        ctx.fillStyle = color("--accent");
+        ctx.fillRect(from, bbox.top, to - from, bbox.height);
+        ctx.globalAlpha = 1;
+      }
+      ctx.fillStyle = color("--hair");
+      ctx.fillRect(Math.round(from), bbox.top, Math.max(1, devicePixelRatio), bbox.height);
+    }
+    ctx.restore();
+  }
+
+  /** A dot at each line's newest point; where two lines share a chart, their names. */
+  drawEnds(u, spec) {
+    const line = this.own[this.own.length - 1];
+    const { ctx, bbox } = u;
+    const ratio = devicePixelRatio;
+    const x = u.valToPos(line.x, "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) return;
+    ctx.save();
+    for (const name of spec.own) {
+      if (line[name] === null) continue;
+      const y = u.valToPos(line[name], "y", true);
+      ctx.fillStyle = name === "waiting" ? color("--warn-line") : armColor(this.marks.letter);
+      ctx.beginPath();
+      ctx.arc(x, y, 3 * ratio, 0, 2 * Math.PI);
+      ctx.fill();
+      const room = bbox.left + bbox.width - x > 74 * ratio;
+      if (spec.own.length < 2 || !room || (name === "waiting" && !line.waiting)) continue;
+      ctx.fillStyle = name === "waiting" ? color("--warn") : armColor(this.marks.letter);
+      ctx.font = `600 ${11 * ratio}px ${getComputedStyle(document.body).fontFamily}`;
+      ctx.textAlign = "left";
+      ctx.textBaseline = "middle";
+      ctx.fillText(`${line[name]} ${name}`, x + 9 * ratio, y);
+    }
+    ctx.restore();
+  }
+
+  /** The row of levels above the charts. */
+  bands() {
+    const row = this.root.querySelector("[data-bands]");
+    const u = this.charts[0];
+    if (!row || !u) return;
+    row.replaceChildren();
+    if (!this.timed) return;
+    const width = u.over.clientWidth;
+    const begun = this.marks.levels.filter((level) => level.start !== null);
+    begun.forEach((level, i) => {
+      const left = u.valToPos(level.start - this.zero, "x");
+      const next = begun[i + 1];
+      const right = next ? u.valToPos(next.start - this.zero, "x") : width;
+      if (right <= 0 || left >= width) return;
+      const running = level.state === "running";
+      const words = `${i === 0 ? "level " : ""}${level.c}${running ? ", now" : ""}`;
+      row.append(this.band(Math.max(left, 0), Math.min(right, width), words, running ? "now" : ""));
+    });
+    const coming = this.marks.levels.find((level) => level.start === null);
+    if (coming && begun.length && !this.marks.final) {
+      row.append(this.band(width - 58, width + 8, `${coming.c} next`, "next"));
+    }
+  }
+
+  band(left, right, words, kind) {
+    const span = document.createElement("span");
+    span.className = kind;
+    span.textContent = right - left > 14 ? words : "";
+    span.style.left = `${left}px`;
+    span.style.width = `${Math.max(right - left - 2, 0)}px`;
+    return span;
+  }
+
+  /** Flags on the first chart: what happened, at its place. */
+  flags() {
+    const u = this.charts[0];
+    for (const old of u.over.querySelectorAll(".flag")) old.remove();
+    if (!this.timed) return;
+    for (const flag of this.marks.flags) {
+      const left = u.valToPos(flag.t - this.zero, "x");
+      if (left < 0 || left > u.over.clientWidth) continue;
+      const mark = document.createElement("span");
+      mark.className = "flag";
+      mark.textContent = flag.text;
+      mark.style.left = `${left}px`;
+      u.over.append(mark);
+    }
+  }
+
+  moved(u) {
+    const { idx, left } = u.cursor;
+    const off = left === undefined || left < 0 || idx === null || idx === undefined;
+    this.at = off ? null : nearest(this.own, u.posToVal(left, "x"));
+    this.read();
+    this.onPick(this.at === null ? null : this.own[this.at], false);
+  }
+
+  key(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step || event.target !== this.root || !this.own.length) return;
+    event.preventDefault();
+    const from = this.at ?? (step < 0 ? this.own.length : -1);
+    const at = Math.min(Math.max(from + step, 0), this.own.length - 1);
+    const u = this.charts[0];
+    u.setCursor({ left: u.valToPos(this.own[at].x, "x"), top: 10 });
+    this.at = at;
+    this.read();
+    this.onPick(this.own[at]);
+  }
+
+  selected(u) {
+    const { left, width } = u.select;
+    if (width < 8) return;
+    const range = [u.posToVal(left, "x"), u.posToVal(left + width, "x")];
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.zoom(range);
+  }
+
+  /** Show a range of x in all charts; null shows everything and follows again. */
+  zoom(range) {
+    this.zoomed = range;
+    if (this.zoomOut) this.zoomOut.hidden = range === null;
+    const [min, max] = this.range();
+    for (const chart of this.charts) chart.setScale("x", { min, max });
+  }
+
+  /** The readings at the right: at the cursor, else the latest. */
+  read() {
+    if (!this.own.length) return;
+    const line = this.own[this.at ?? this.own.length - 1];
+    const base = this.base.length ? this.base[nearest(this.base, line.x)] : null;
+    const under = (key) =>
+      base && Math.abs(base.x - line.x) < 10 ? `baseline ${show(base[key], SPECS[key].words)}` : "";
+    this.reading("output_tps", show(line.output_tps, SPECS.output_tps.words), under("output_tps"));
+    this.reading("accept_len", show(line.accept_len, SPECS.accept_len.words), under("accept_len"));
+    const limit = this.marks.limit ? `limit ${this.marks.limit}` : "";
+    this.reading("requests", `${show(line.running, group)} + ${show(line.waiting, group)}`, limit);
+    const tokens = line.tokens === null ? "" : `${group(line.tokens)} tokens`;
+    this.reading("token_usage", show(line.token_usage, fixed(2)), tokens);
+    const where = this.timed ? clock(line.x) : `line ${line.x}`;
+    this.root.querySelector("[data-at]").textContent = this.at === null ? "latest" : `at ${where}`;
+    const words = this.root.querySelector("[data-cursor-words]");
+    const stamp = line.t === null ? "" : `, ${new Date(line.t * 1000).toISOString().slice(11, 19)} UTC`;
+    words.textContent = this.at === null ? "" : `cursor ${where}${stamp}`;
+  }
+
+  reading(key, value, under) {
+    const box = this.root.querySelector(`[data-reading="${key}"]`);
+    const small = document.createElement("span");
+    small.textContent = under;
+    box.replaceChildren(value, small);
+  }
+}

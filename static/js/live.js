@@ -1,0 +1,146 @@
+// A run's page while it runs: back-fill by the API, then the stream from that number on.
+import { Charts } from "./charts.js";
+import { LogPane } from "./logpane.js";
+import { reloadParts, setParts, tick } from "./parts.js";
+import { Ring, backfill } from "./ring.js";
+
+const SILENCE = 5000; // ms without a word until the page says so; the server speaks every 2.5 s
+const AGAIN = 1500; // ms before the stream is opened anew
+const POLL = 3000; // ms between two looks while there is no stream
+const TRIES = 3; // failed openings in a row, then polling
+
+const root = document.getElementById("live");
+const notice = document.getElementById("live-notice");
+const marks = JSON.parse(document.getElementById("run-marks").textContent);
+const pane = new LogPane(document.getElementById("log"));
+const charts = new Charts(root, marks, (line, jump = true) => pane.hold(line?.offset ?? null, jump));
+const ring = new Ring();
+const { points, stream, baseline } = root.dataset;
+
+let logEnd = root.dataset.logEnd === undefined ? null : Number(root.dataset.logEnd);
+let ended = marks.final;
+let heard = Date.now();
+let failures = 0;
+let source = null;
+let waiting = false;
+
+const draw = () => {
+  if (waiting) return; // once per frame, however many batches arrive
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    charts.update(ring);
+  });
+};
+
+const upTo = () => {
+  const last = ring.t.findLast((t) => t !== null);
+  return last === undefined ? "" : ` Points up to ${new Date(last * 1000).toISOString().slice(11, 19)} UTC are shown.`;
+};
+
+const say = (words) => {
+  notice.hidden = words === "";
+  notice.textContent = words;
+};
+
+const hear = () => {
+  heard = Date.now();
+  failures = 0;
+  say("");
+};
+
+async function take(batch) {
+  if (!ring.add(batch)) await backfill(points, ring);
+  draw();
+}
+
+function takeState(event) {
+  setParts(event.parts);
+  charts.setMarks(event.marks);
+  draw();
+}
+
+function connect() {
+  const from = logEnd === null ? "" : `&log=${logEnd}`;
+  source = new EventSource(`${stream}?after=${ring.last}${from}`);
+  const on = (name, take_) =>
+    source.addEventListener(name, (event) => {
+      hear();
+      take_(JSON.parse(event.data));
+    });
+  on("points", take);
+  on("state", takeState);
+  on("beat", () => {});
+  on("log", (event) => {
+    logEnd = event.end;
+    pane.append(event);
+  });
+  on("reset", () => location.reload());
+  on("end", () => {
+    ended = true;
+    source.close();
+  });
+  source.onerror = () => {
+    source.close(); // the cursor is ours: we come again with it, not the browser
+    if (ended) return;
+    failures += 1;
+    setTimeout(failures >= TRIES ? poll : connect, AGAIN);
+  };
+}
+
+/** Without a stream: the API for points, the page itself for its parts, then the stream again. */
+async function poll() {
+  try {
+    await backfill(points, ring);
+    const page = await reloadParts();
+    charts.setMarks(JSON.parse(page.getElementById("run-marks").textContent));
+    draw();
+    heard = Date.now();
+    ended = page.getElementById("run-marks").textContent.includes('"final": true');
+    say(ended ? "" : "The live stream cannot be opened; this page asks every 3 s instead.");
+  } catch {
+    say(`No answer from Throughline. The run goes on without this page.${upTo()}`);
+  }
+  if (ended) return;
+  setTimeout(() => {
+    failures = TRIES - 1; // one more try at the stream, then polling again
+    connect();
+  }, POLL);
+}
+
+function watchSilence() {
+  setInterval(() => {
+    if (ended || Date.now() - heard < SILENCE) return;
+    if (failures < TRIES) say(`Reconnecting.${upTo()}`);
+    if (Date.now() - heard > 3 * SILENCE && source?.readyState === EventSource.OPEN) {
+      source.close(); // a dead link that nobody has told the browser of
+      heard = Date.now();
+      connect();
+    }
+  }, 1000);
+}
+
+async function start() {
+  tick(Number(root.dataset.now));
+  pane.label();
+  try {
+    await backfill(points, ring);
+    draw();
+    if (baseline) {
+      const other = new Ring();
+      backfill(baseline, other).then(() => {
+        charts.setBaseline(other);
+        draw();
+      });
+    }
+  } catch {
+    say("The points cannot be read. Reload the page.");
+    return;
+  }
+  if (!ended) {
+    connect();
+    watchSilence();
+  }
+}
+
+start();

@@ -1,0 +1,22 @@
+// Colours and dashes of the page for drawings, which know no style sheet.
+const ARM_DASH = { a: [5, 3], b: [], c: [8, 2, 2, 2], d: [2, 2], e: [10, 3], f: [1, 3] };
+
+let known = {};
+
+/** The value of a custom property, such as "--arm-b". */
+export function color(name) {
+  return (known[name] ??= getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+}
+
+export const armColor = (letter) => color(`--arm-${letter.toLowerCase()}`);
+export const armDash = (letter) => ARM_DASH[letter.toLowerCase()] ?? [];
+
+/** Calls back when light turns to dark or dark to light. */
+export function onTheme(callback) {
+  const changed = () => {
+    known = {};
+    callback();
+  };
+  document.addEventListener("throughline:theme", changed);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+}
