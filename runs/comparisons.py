@@ -1,0 +1,362 @@
+"""A comparison of arms: rows of the database in, figures for page, CLI, API and share link out.
+
+The arithmetic is in ``runs.metrics``; what is said here of a single launch is a hint.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from django.db.models import Prefetch
+
+from runs.metrics.compare import LevelChange, LevelFigures, compare_levels, of_metric
+from runs.metrics.words import sweep_words
+from runs.models import Arm, Attempt, Level, Run, State
+from runs.runpage import running_limit
+
+# what a level knows, under the catalogue's names
+FIGURES = {
+    "output_tps": "output_tps",
+    "user_tps": "user_tps",
+    "ttft_p50": "ttft_s",
+    "tpot_p50": "tpot_s",
+    "accept_len": "accept_len",
+    "running": "running_mean",
+    "waiting": "waiting_mean",
+}
+ALGORITHM = "--speculative-algorithm"
+DRAFT_TOKENS = "--speculative-num-draft-tokens"
+# "+10 to +50 % output tok/s" in a sentence of runs.metrics.words
+FIGURE = re.compile(
+    "[+\u2212][0-9.]+(?: to [+\u2212]?[0-9.]+)? %(?: output tok/s| tok/s per user)?"
+)
+SMALL = 0.02  # a change below 2 % is drawn as neither good nor bad
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One run and the levels of its newest attempt."""
+
+    run: Run
+    attempt: Attempt | None
+    levels: list[Level]
+
+    @property
+    def measured(self) -> list[Level]:
+        return [level for level in self.levels if level.state == Level.State.DONE]
+
+    def figures(self) -> list[LevelFigures]:
+        return [
+            LevelFigures(
+                concurrency=level.concurrency,
+                values={key: getattr(level, name) for key, name in FIGURES.items()},
+            )
+            for level in self.measured
+        ]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One arm and what counts of it. ``provisional``: nothing has succeeded yet."""
+
+    arm: Arm
+    launches: list[Launch]
+    counted: list[Launch]
+    provisional: bool
+    limit: int | None  # requests that the server runs at most
+
+    @property
+    def name(self) -> str:
+        return self.arm.name
+
+    @property
+    def letter(self) -> str:
+        return self.arm.letter
+
+    @property
+    def n(self) -> int:
+        return len(self.counted)
+
+    @property
+    def config_words(self) -> list[str]:
+        """Qwen3.5-122B-A10B; tp 4; NEXTN; 2 draft tokens: what an arm is, in short."""
+        config = self.arm.config
+        flags = config.flags
+        words = [PurePosixPath(config.model).name]
+        words += [f"tp {flags['--tp']}"] if "--tp" in flags else []
+        words += [str(flags[ALGORITHM])] if ALGORITHM in flags else []
+        words += [f"{flags[DRAFT_TOKENS]} draft tokens"] if DRAFT_TOKENS in flags else []
+        return words
+
+    def words_beside(self, base: Side) -> str:
+        """The same for an arm beside its baseline: "same, 3 draft tokens"."""
+        own, theirs = self.config_words, base.config_words
+        differing = [word for word in own if word not in theirs]
+        if self is base or len(differing) == len(own):
+            return ", ".join(own)
+        return ", ".join(["same", *differing])
+
+    @property
+    def figures(self) -> list[LevelFigures]:
+        return [figures for launch in self.counted for figures in launch.figures()]
+
+    @property
+    def concurrencies(self) -> list[int]:
+        return sorted({figures.concurrency for figures in self.figures})
+
+    def values(self, metric: str, concurrency: int) -> list[float]:
+        """What each launch measured at one level."""
+        found = (f.values[metric] for f in self.figures if f.concurrency == concurrency)
+        return [value for value in found if value is not None]
+
+    def mean(self, metric: str, concurrency: int) -> float | None:
+        values = self.values(metric, concurrency)
+        return sum(values) / len(values) if values else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One concurrency of two arms. Each figure is a change from the baseline; see its values."""
+
+    concurrency: int
+    output: LevelChange
+    user: LevelChange
+    accept: LevelChange
+    ttft: LevelChange
+    tpot: LevelChange
+    capped: str  # "ran 26 and 21 of 32"; empty if nothing stood in the way, or it is not known
+    dots: list[Dot]
+
+    @property
+    def headline(self) -> LevelChange:
+        """Aggregate tok/s where both sides have it, else per user where both have that."""
+        known = [change for change in (self.output, self.user) if change.change is not None]
+        told = [c for c in (self.output, self.user) if (c.before, c.after) != (None, None)]
+        return [*known, *told, self.output][0]
+
+    @property
+    def tone(self) -> str:
+        return tone(self.headline)
+
+    @property
+    def tone_of_output(self) -> str:
+        return tone(self.output)
+
+    @property
+    def tone_of_user(self) -> str:
+        return tone(self.user)
+
+    @property
+    def glyph(self) -> str:
+        return {"up": "(+)", "down": "(\u2212)", "same": "=", "none": "·"}[self.tone]
+
+    @property
+    def word(self) -> str:
+        """How sure: two single launches give a hint, more of them still want their noise."""
+        change = self.headline
+        if change.change is None:
+            return "one side only" if (change.before is None) != (change.after is None) else "·"
+        if min(change.launches_before, change.launches_after) <= 1:
+            return "a hint"
+        return f"means of {change.launches_before} and {change.launches_after}"
+
+
+def tone(change: LevelChange) -> str:
+    """up or down where it is more than small, same below, none where nothing is known."""
+    if change.change is None:
+        return "none"
+    return "same" if abs(change.change) < SMALL else "up" if change.change > 0 else "down"
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A launch in the drawing of a row: ``x`` in per cent of its width."""
+
+    letter: str
+    x: float
+    value: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An arm against the baseline."""
+
+    base: Side
+    other: Side
+    rows: list[Row]
+    sentence: str
+    second: str
+    changes: list[LevelChange]
+
+    @property
+    def provisional(self) -> bool:
+        return self.base.provisional or self.other.provisional
+
+    @property
+    def told(self) -> tuple[str, str, str]:
+        """The sentence around its figure, which is set off."""
+        found = FIGURE.search(self.sentence)
+        if found is None:
+            return self.sentence, "", ""
+        return self.sentence[: found.start()], found[0], self.sentence[found.end() :]
+
+    @property
+    def direction(self) -> str:
+        """up or down if all levels agree, else nothing."""
+        tones = {row.tone for row in self.rows} - {"none", "same"}
+        return tones.pop() if len(tones) == 1 else ""
+
+    @property
+    def capped_levels(self) -> str:
+        """A sentence on the levels at which the running limit is measured too."""
+        levels = [str(row.concurrency) for row in self.rows if row.capped]
+        if not levels:
+            return ""
+        both = all(
+            side.limit is not None and side.limit < int(levels[0])
+            for side in (self.base, self.other)
+        )
+        who = "both arms run" if both else "an arm runs"
+        return (
+            f"At {' and '.join(levels)} {who} fewer requests than are offered: "
+            "there the running limit is measured too."
+        )
+
+    @property
+    def matched(self) -> int:
+        return sum(row.headline.change is not None for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Sides in the order asked for, the first of them the baseline of every pair."""
+
+    sides: list[Side]
+    pairs: list[Pair]
+
+    @property
+    def base(self) -> Side:
+        return self.sides[0]
+
+    @property
+    def head(self) -> list[tuple[Side, str]]:
+        """Each side with its configuration in a few words."""
+        return [(side, side.words_beside(self.base)) for side in self.sides]
+
+    @property
+    def simulated(self) -> bool:
+        return any(side.arm.host.simulated for side in self.sides)
+
+
+def compare_arms(arms: Sequence[Arm]) -> Compared:
+    """Every arm against the first."""
+    sides = [side_of(arm) for arm in arms]
+    return Compared(sides, [pair(sides[0], other) for other in sides[1:]])
+
+
+def side_of(arm: Arm) -> Side:
+    """The arm's launches; those that succeeded count, else what a running one has so far."""
+    runs = (
+        arm.runs.order_by("launch", "pk")
+        .select_related("host")
+        .prefetch_related(
+            Prefetch(
+                "attempts", Attempt.objects.order_by("-n").prefetch_related("levels", "streams")
+            ),
+            "caveats",
+        )
+    )
+    launches = [launch_of(run) for run in runs]
+    good = [launch for launch in launches if launch.run.state == State.SUCCEEDED]
+    sofar = [launch for launch in launches if launch.run.is_active and launch.measured]
+    counted = good or sofar
+    newest = (counted or launches)[-1] if launches else None
+    return Side(
+        arm=arm,
+        launches=launches,
+        counted=counted,
+        provisional=not good,
+        limit=running_limit(arm, newest.attempt if newest else None),
+    )
+
+
+def side_of_run(run: Run) -> Side:
+    """One launch as a side of its own, whatever became of it."""
+    launch = launch_of(run)
+    return Side(
+        arm=run.arm,
+        launches=[launch],
+        counted=[launch],
+        provisional=run.state != State.SUCCEEDED,
+        limit=running_limit(run.arm, launch.attempt),
+    )
+
+
+def launch_of(run: Run) -> Launch:
+    attempts = sorted(run.attempts.all(), key=lambda attempt: attempt.n)
+    newest = attempts[-1] if attempts else None
+    return Launch(run, newest, list(newest.levels.all()) if newest else [])
+
+
+def pair(base: Side, other: Side) -> Pair:
+    """All figures of two sides, level by level."""
+    changes = compare_levels(base.figures, other.figures)
+    by_key = {(change.concurrency, change.metric): change for change in changes}
+    rows = [
+        row(base, other, concurrency, by_key)
+        for concurrency in sorted({change.concurrency for change in changes})
+    ]
+    output, user = of_metric(changes, "output_tps"), of_metric(changes, "user_tps")
+    known = any(change.change is not None for change in output)
+    first, second = (output, user) if known else (user, output)
+    told = any(change.change is not None for change in second)
+    return Pair(
+        base=base,
+        other=other,
+        rows=rows,
+        sentence=sweep_words(first, base.name, other.name),
+        second=sweep_words(second, base.name, other.name) if told else "",
+        changes=changes,
+    )
+
+
+def row(
+    base: Side, other: Side, concurrency: int, changes: dict[tuple[int, str], LevelChange]
+) -> Row:
+    def figure(metric: str) -> LevelChange:
+        return changes[concurrency, metric]
+
+    return Row(
+        concurrency=concurrency,
+        output=figure("output_tps"),
+        user=figure("user_tps"),
+        accept=figure("accept_len"),
+        ttft=figure("ttft_p50"),
+        tpot=figure("tpot_p50"),
+        capped=capped_words(base, other, concurrency),
+        dots=dots([base, other], concurrency),
+    )
+
+
+def capped_words(base: Side, other: Side, concurrency: int) -> str:
+    """How many of the offered requests ran, where a limit lies below them."""
+    limits = [side.limit for side in (base, other)]
+    if not any(limit is not None and limit < concurrency for limit in limits):
+        return ""
+    ran = [str(min(limit, concurrency)) if limit is not None else "?" for limit in limits]
+    told = ran[0] if ran[0] == ran[1] else f"{ran[0]} and {ran[1]}"
+    return f"ran {told} of {concurrency}"
+
+
+def dots(sides: Sequence[Side], concurrency: int) -> list[Dot]:
+    """Every launch on one common scale, so that the spread of repeats can be seen."""
+    metric = "output_tps" if any(s.values("output_tps", concurrency) for s in sides) else "user_tps"
+    found = [(s.letter, value) for s in sides for value in s.values(metric, concurrency)]
+    if not found:
+        return []
+    low, high = min(v for _, v in found), max(v for _, v in found)
+    span = high - low
+    return [Dot(letter, 8 + 84 * (v - low) / span if span else 50.0, v) for letter, v in found]

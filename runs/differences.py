@@ -1,0 +1,300 @@
+"""What else differs between the sides of a comparison, and what is missing of them."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runs.comparisons import Compared, Launch, Pair, Side
+from runs.engines.registry import ENGINES
+from runs.engines.sglang.flags import FlagError
+from runs.metrics.configdiff import Change, Config, config_diff
+from runs.models import Arm, LogStream, State
+from runs.runpage import evidence_words
+
+# of a start-up log, what limits the measurement; the rest is the engine's own business
+LIMITS = ("max_running_requests", "max_total_num_tokens", "kv_cache_tokens", "context_len")
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A word on whether the sides may be compared. ``ok`` False is a warning."""
+
+    ok: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One key that differs. ``group``: intended, incidental, environment or workload."""
+
+    key: str
+    before: str
+    after: str
+    group: str
+    why: str
+
+
+@dataclass(frozen=True)
+class CaveatGroup:
+    """A rule's remarks on all counted launches. ``test`` is a change that would tell more."""
+
+    slug: str
+    title: str
+    where: str
+    texts: list[str]
+    evidence: list[str]
+    test_words: str
+    test_arm: Arm
+    test_set: str
+
+
+def chips(compared: Compared) -> list[Chip]:
+    """Host, model, engine, workload, order of launches, running limit."""
+    sides = compared.sides
+    found = [
+        _same("host", {side.arm.host.name for side in sides}),
+        _same("model", {side.arm.config.model for side in sides}),
+        _workload(sides),
+        _engine(sides),
+        _order(sides),
+        _limit(sides),
+    ]
+    return [chip for chip in found if chip is not None]
+
+
+def _same(what: str, values: set[Any]) -> Chip:
+    return Chip(True, f"same {what}") if len(values) == 1 else Chip(False, f"{what} differs")
+
+
+def _workload(sides: Sequence[Side]) -> Chip:
+    first = sides[0].arm.workload.settings()
+    others = [side.arm.workload.settings() for side in sides[1:]]
+    differing = sorted({key for other in others for key in first if first[key] != other[key]})
+    if not differing:
+        return Chip(True, "same workload")
+    return Chip(False, f"workload differs: {', '.join(k.replace('_', ' ') for k in differing)}")
+
+
+def _engine(sides: Sequence[Side]) -> Chip | None:
+    told = {engine_version(side) for side in sides}
+    names = {side.arm.config.engine for side in sides}
+    if len(names) > 1:
+        return Chip(False, "engine differs")
+    if None in told:
+        return Chip(True, "same engine, version not told")
+    return _same("engine version", told)
+
+
+def engine_version(side: Side) -> str | None:
+    """As the node's facts tell it, else as an import does."""
+    for launch in side.counted:
+        for engine in (launch.attempt.facts if launch.attempt else {}).get("engines") or []:
+            if engine.get("name") == side.arm.config.engine:
+                return str(engine.get("version"))
+    told = side.arm.config.effective.get("version")
+    return str(told) if told is not None else None
+
+
+def _order(sides: Sequence[Side]) -> Chip | None:
+    """ "interleaved A B B A", or a warning if all launches of one arm came first."""
+    runs = [
+        (launch.run.started_at, side.letter)
+        for side in sides
+        for launch in side.counted
+        if launch.run.started_at is not None
+    ]
+    if len(runs) <= len(sides):
+        return None
+    letters = [letter for _, letter in sorted(runs)]
+    turns = sum(a != b for a, b in itertools.pairwise(letters))
+    if turns < len(sides):
+        return Chip(False, f"not interleaved: {' '.join(letters)}")
+    return Chip(True, f"interleaved {' '.join(letters)}")
+
+
+def _limit(sides: Sequence[Side]) -> Chip | None:
+    limits = {side.limit for side in sides if side.limit is not None}
+    if len(limits) > 1:
+        return Chip(False, "running limit differs")
+    return Chip(True, "same running limit") if limits and _all_told(sides) else None
+
+
+def _all_told(sides: Sequence[Side]) -> bool:
+    return all(side.limit is not None for side in sides)
+
+
+def differences(pair: Pair) -> tuple[list[Difference], int]:
+    """What differs between the two, and how many keys were compared."""
+    a, b = _config(pair.base), _config(pair.other)
+    work_a, work_b = pair.base.arm.workload.settings(), pair.other.arm.workload.settings()
+    rows = [_difference(change, a, b) for change in _diff(a, b)]
+    rows += [
+        Difference(
+            k, _words(work_a[k]), _words(work_b[k]), "workload", "another load was asked for"
+        )
+        for k in work_a
+        if work_a[k] != work_b[k]
+    ]
+    keys = {*a.flags, *b.flags, *a.effective, *b.effective, *a.environment, *work_a}
+    return rows, len(keys)
+
+
+def _config(side: Side) -> Config:
+    config = side.arm.config
+    startup: dict[str, Any] = next((ln.attempt.startup for ln in side.counted if ln.attempt), {})
+    told = {key: startup[key] for key in LIMITS if startup.get(key) is not None}
+    environment = {"host": side.arm.host.name, "engine": config.engine, "model": config.model}
+    version = engine_version(side)
+    if version is not None:
+        environment["engine version"] = version
+    return Config(config.flags, {**config.effective, **told}, environment)
+
+
+def _diff(a: Config, b: Config) -> list[Change]:
+    try:
+        return config_diff(a, b)
+    except FlagError:
+        # flags of an import that the engine would refuse today: compared as they stand
+        flags = [k for k in {**a.flags, **b.flags} if a.flags.get(k) != b.flags.get(k)]
+        told = config_diff(
+            Config({}, a.effective, a.environment), Config({}, b.effective, b.environment)
+        )
+        return [Change(k, a.flags.get(k), b.flags.get(k), "intended", None) for k in flags] + told
+
+
+def _difference(change: Change, a: Config, b: Config) -> Difference:
+    before, after = _words(change.a), _words(change.b)
+    if change.group == "incidental":
+        before, after = (
+            _asked(change.key, told, config) for told, config in ((before, a), (after, b))
+        )
+    return Difference(change.key, before, after, change.group, _why(change))
+
+
+def _asked(key: str, told: str, config: Config) -> str:
+    """ "asked 128 → effective 26": what was asked for, where something was."""
+    asked = config.flags.get(f"--{key.replace('_', '-')}")
+    return f"effective {told}" if asked is None else f"asked {_words(asked)} → effective {told}"
+
+
+def _why(change: Change) -> str:
+    if change.follows_from:
+        return f"follows {change.follows_from.lstrip('-')}: steps + 1 at topk 1"
+    if change.group == "incidental":
+        return "nobody asked for it: it came with the rest"
+    return "set for this arm" if change.group == "intended" else "the surroundings differ"
+
+
+def _words(value: Any) -> str:
+    if value is None:
+        return "not set"
+    if value is True:
+        return "on"
+    if value is False:
+        return "off"
+    return str(value)
+
+
+def caveats(compared: Compared) -> list[CaveatGroup]:
+    """The remarks of the rules on all counted launches, one group for each rule."""
+    found: dict[str, list[tuple[Side, Any]]] = {}
+    for side in compared.sides:
+        for launch in side.counted:
+            for caveat in launch.run.caveats.all():
+                found.setdefault(caveat.slug, []).append((side, caveat))
+    return [_group(slug, said, compared) for slug, said in found.items()]
+
+
+def _group(slug: str, said: list[tuple[Side, Any]], compared: Compared) -> CaveatGroup:
+    names = list(dict.fromkeys(side.name for side, _ in said))
+    everywhere = len(names) == len(compared.sides)
+    where = ("in both arms" if len(names) == 2 else "in all arms") if everywhere else ""
+    test_arm, test_words, test_set = _test(slug, said[-1][0], compared)
+    return CaveatGroup(
+        slug=slug,
+        title=slug.replace("-", " ").capitalize(),
+        where=where or f"in {', '.join(names)}",
+        texts=list(dict.fromkeys(caveat.text for _, caveat in said)),
+        evidence=list(dict.fromkeys(evidence_words(caveat.evidence) for _, caveat in said)),
+        test_words=test_words,
+        test_arm=test_arm,
+        test_set=test_set,
+    )
+
+
+def _test(slug: str, side: Side, compared: Compared) -> tuple[Arm, str, str]:
+    """What to run to learn how much a caveat matters: an arm, in words, as a change."""
+    limits = {other.limit: other for other in compared.sides if other.limit is not None}
+    if slug == "running-capped" and len(limits) > 1:
+        lowest, highest = min(limits), max(limits)
+        change = f"--max-running-requests={lowest}"
+        return limits[highest].arm, f"limit {lowest} in both", change
+    return (side.arm, *TESTS.get(slug, ("", "")))
+
+
+# in the form of the rerun page
+TESTS = {
+    "greedy-sampling": ("temperature 0.7", "temperature=0.7"),
+    "ignore-eos": ("natural end", "ignore_eos=false"),
+    "cuda-graph-off": ("with CUDA graphs", "--disable-cuda-graph="),
+}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a side consists of, and what was left out of it."""
+
+    side: Side
+    words: str
+    left_out: list[Launch]
+    waiting: list[Launch]
+    missing: list[int]  # levels that another side has
+
+
+def coverage(compared: Compared) -> list[Coverage]:
+    everywhere = sorted({c for side in compared.sides for c in side.concurrencies})
+    return [_coverage(side, everywhere) for side in compared.sides]
+
+
+def _coverage(side: Side, everywhere: Sequence[int]) -> Coverage:
+    lines, damaged = _log_lines(side)
+    launches = f"{side.n} launch{'' if side.n == 1 else 'es'}"
+    levels = f"{len(side.figures)} level{'' if len(side.figures) == 1 else 's'}"
+    log = f", {lines:,} log lines, {damaged} damaged" if lines else ", no log"
+    bad = [ln for ln in side.launches if ln.run.is_final and ln.run.state != State.SUCCEEDED]
+    return Coverage(
+        side=side,
+        words=f"{launches}, {levels}{log}.",
+        left_out=bad,
+        waiting=[ln for ln in side.launches if not ln.run.is_final],
+        missing=[c for c in everywhere if c not in side.concurrencies],
+    )
+
+
+def _log_lines(side: Side) -> tuple[int, int]:
+    streams = [
+        stream
+        for launch in side.counted
+        if launch.attempt
+        for stream in launch.attempt.streams.all()
+        if stream.role == LogStream.Role.SERVER
+    ]
+    return sum(s.lines for s in streams), sum(s.damaged for s in streams)
+
+
+def commands(compared: Compared) -> list[tuple[Side, str]]:
+    """Each side's launch command; of flags that the engine refuses today, the flags."""
+    return [(side, _command(side.arm)) for side in compared.sides]
+
+
+def _command(arm: Arm) -> str:
+    config = arm.config
+    try:
+        words = ENGINES[config.engine].command(config.flags, model=config.model, port=config.port)
+    except (KeyError, ValueError):
+        words = [str(word) for pair in config.flags.items() for word in pair]
+    return shlex.join(words)
