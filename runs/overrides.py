@@ -1,0 +1,94 @@
+"""What a person asks to change for a rerun: words of an address or a form to typed values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from runs.actions.launch import Refused
+from runs.actions.rerun import WORKLOAD_KEYS
+from runs.drivers.probe import PROMPT_SETS
+
+FLAG = re.compile(r"--[a-z0-9][a-z0-9-]{0,80}")
+ON_OFF = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
+MOST = 20  # changes in one rerun; beyond that it is another campaign
+
+
+def parse_overrides(words: Iterable[str]) -> dict[str, Any]:
+    """ "--speculative-num-steps=3", "temperature=0.7", "--flag" (on), "--flag=" (taken away).
+
+    Raises :class:`Refused` with the key in ``field``.
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = word.strip().partition("=")
+        key, text = key.strip(), text.strip()
+        if not key and not text:
+            continue
+        if len(found) >= MOST:
+            raise Refused(f"More than {MOST} changes at once: open a campaign instead.", key)
+        found[key] = _value(key, text, bare=not equals)
+    return found
+
+
+def _value(key: str, text: str, *, bare: bool) -> Any:
+    if key in WORKLOAD_KEYS:
+        return _setting(key, text)
+    if not FLAG.fullmatch(key):
+        known = ", ".join(sorted(WORKLOAD_KEYS))
+        raise Refused(
+            f"Name a launch flag, such as --speculative-num-steps, or one of {known}.", key
+        )
+    if bare:
+        return True
+    return _plain(text) if text else None
+
+
+def _plain(text: str) -> Any:
+    """A number where it looks like one; the engine checks whether it may be one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return True if text.lower() == "true" else text
+
+
+def _setting(key: str, text: str) -> Any:
+    if not text:
+        raise Refused(f"Give {key.replace('_', ' ')} a value.", key)
+    if key == "ignore_eos":
+        if text.lower() not in ON_OFF:
+            raise Refused("ignore_eos is true or false.", key)
+        return ON_OFF[text.lower()]
+    if key == "prompt_set":
+        if text not in PROMPT_SETS:
+            raise Refused(f"Prompt sets are {', '.join(PROMPT_SETS)}.", key)
+        return text
+    return _number(key, text)
+
+
+def _number(key: str, text: str) -> float | int:
+    bounds = {"temperature": (0, 2), "max_tokens": (1, 1_000_000), "seed": (0, 2**63 - 1)}
+    low, high = bounds[key]
+    try:
+        value = float(text) if key == "temperature" else int(text)
+    except ValueError:
+        raise Refused(f"{key.replace('_', ' ')} is a number, not {text!r}.", key) from None
+    if not low <= value <= high:
+        raise Refused(f"{key.replace('_', ' ')} lies between {low} and {high}.", key)
+    return value
+
+
+def as_words(overrides: dict[str, Any]) -> list[str]:
+    """The same in the form of an address, so that a proposal has one."""
+    return [_word(key, value) for key, value in overrides.items()]
+
+
+def _word(key: str, value: Any) -> str:
+    if value is True and key.startswith("--"):
+        return key
+    if value is None:
+        return f"{key}="
+    return f"{key}={str(value).lower() if isinstance(value, bool) else value}"
