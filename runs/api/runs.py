@@ -1,0 +1,100 @@
+"""One run, and its points behind a cursor."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.http import HttpRequest
+from ninja import Query, Router, Schema
+
+from runs.access import get_run
+from runs.models import Level, Run
+from runs.points import MOST, points
+
+router = Router(tags=["runs"])
+
+
+class LevelOut(Schema):
+    """One concurrency of a run. Tokens per second and seconds; what is not known is null."""
+
+    concurrency: int
+    state: str
+    requests: int | None
+    done: int
+    failed: int
+    started: float | None
+    ended: float | None
+    output_tps: float | None
+    user_tps: float | None
+    accept_len: float | None
+    ttft_s: float | None
+    tpot_s: float | None
+
+    @staticmethod
+    def of(level: Level) -> LevelOut:
+        return LevelOut(**{name: getattr(level, name) for name in LevelOut.model_fields})
+
+
+class RunOut(Schema):
+    """A run's state. ``reason`` is empty unless it ended otherwise than well."""
+
+    id: int
+    campaign: int
+    arm: str
+    host: str
+    simulated: bool
+    launch: int
+    state: str
+    reason: str
+    reason_text: str
+    waiting_for: str
+    link: str
+    levels: list[LevelOut]
+
+
+class PointsOut(Schema):
+    """Samples in columns. ``t`` is epoch seconds, ``offset`` the line's first byte in the log."""
+
+    attempt: int
+    seq0: int | None
+    n: int
+    seq: list[int]
+    t: list[float | None]
+    offset: list[int]
+    cols: dict[str, list[str | int | float | None]]
+    more: bool
+
+
+def run_out(run: Run) -> RunOut:
+    attempt = run.attempts.order_by("-n").first()
+    levels = attempt.levels.all() if attempt else []
+    return RunOut(
+        id=run.pk,
+        campaign=run.campaign_id,
+        arm=run.arm.name,
+        host=run.host.name,
+        simulated=run.host.simulated,
+        launch=run.launch,
+        state=run.state,
+        reason=run.reason,
+        reason_text=run.reason_text,
+        waiting_for=run.waiting_for,
+        link=run.link,
+        levels=[LevelOut.of(level) for level in levels],
+    )
+
+
+@router.get("/{int:run_id}", response=RunOut, summary="State, reason and levels of a run")
+def read_run(request: HttpRequest, run_id: int) -> RunOut:
+    return run_out(get_run(run_id))
+
+
+@router.get("/{int:run_id}/points", response=PointsOut, summary="Samples behind a number")
+def read_points(
+    request: HttpRequest,
+    run_id: int,
+    after: Annotated[int, Query(ge=0)] = 0,
+    max: Annotated[int, Query(ge=1, le=MOST)] = 5000,
+) -> dict[str, object]:
+    """Samples with a number above ``after``, at most ``max``; ask on while ``more`` is true."""
+    return points(get_run(run_id), after=after, limit=max)
