@@ -1,3 +1,41 @@
-from django.urls import URLPattern
+"""Addresses of campaigns, runs, comparisons and notes."""
 
-urlpatterns: list[URLPattern] = []
+from django.urls import URLPattern, path
+
+from runs.views import (
+    campaigns,
+    compare,
+    imports,
+    launch,
+    notes,
+    overview,
+    rerun,
+    run,
+    runs_list,
+    share,
+    stream,
+)
+
+urlpatterns: list[URLPattern] = [
+    path("", overview.overview, name="overview"),
+    path("campaigns/", campaigns.campaign_list, name="campaign-list"),
+    path("campaigns/new/", launch.campaign_new, name="campaign-new"),
+    path("campaigns/preview/", launch.campaign_preview, name="campaign-preview"),
+    path("campaigns/<int:pk>/", campaigns.campaign_detail, name="campaign-detail"),
+    path(
+        "campaigns/<int:pk>/conclusion/", campaigns.campaign_conclusion, name="campaign-conclusion"
+    ),
+    path("notes/", notes.note_list, name="note-list"),
+    path("notes/add/", notes.note_add, name="note-add"),
+    path("import/", imports.import_text, name="import"),
+    path("runs/", runs_list.run_list, name="run-list"),
+    path("runs/<int:pk>/", run.run_detail, name="run-detail"),
+    path("runs/<int:pk>/stream", stream.run_stream, name="run-stream"),
+    path("runs/<int:pk>/log/", run.run_log, name="run-log"),
+    path("runs/<int:pk>/cancel/", run.run_cancel, name="run-cancel"),
+    path("arms/<int:pk>/rerun/", rerun.arm_rerun, name="arm-rerun"),
+    path("compare/", compare.compare, name="compare"),
+    path("compare/share/", share.compare_share, name="compare-share"),
+    path("share/<int:pk>/revoke/", share.share_revoke, name="share-revoke"),
+    path("s/<str:token>/", share.shared_comparison, name="shared-comparison"),
+]
