@@ -63,14 +63,14 @@ audit: venv-dev ## ask a public database for known holes (needs the internet; `m
 
 .PHONY: test test-tools test-postgres
 test: venv-dev test-tools ## every test; names and counts what this machine cannot run
-	THROUGHLINE_WHOLE_SUITE=$(WHOLE) $(PY) -m pytest -n $(JOBS) -m "not postgres" $(TESTS) $(ARGS)
+	THROUGHLINE_WHOLE_SUITE=$(WHOLE) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not postgres" $(TESTS) $(ARGS)
 
 test-tools: ## sshd and Chromium by apt, where that is possible
 	@sh scripts/tools.sh openssh-server:sshd chromium:chromium
 
 test-postgres: venv-dev ## the database tests on a private PostgreSQL
 	@sh scripts/tools.sh postgresql:initdb
-	bash scripts/postgres.sh $(PY) -m pytest -n $(JOBS) -m "database or postgres" $(TESTS) $(ARGS)
+	bash scripts/postgres.sh $(PY) -m pytest -n $(JOBS) --dist worksteal -m "database or postgres" $(TESTS) $(ARGS)
 
 .PHONY: lock vendor bench screenshots
 lock: venv-dev ## write requirements*.txt from requirements*.in (ARGS=--upgrade for newer releases)

@@ -131,6 +131,9 @@ def running_redis(state_dir: Path) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        folder = socket_path(state_dir).parent
+        if folder != state_dir.absolute():  # the one in /tmp is nobody's any more
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def start(state_dir: Path) -> subprocess.Popen[bytes]:

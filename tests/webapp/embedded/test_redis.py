@@ -67,6 +67,7 @@ def test_it_serves_redis_and_celery_forms_of_one_address(tmp_path: Path) -> None
         assert stat.S_IMODE(socket_file.parent.stat().st_mode) == 0o700
         assert broker_url(url) == f"redis+socket://{socket_file}?virtual_host=0"
     assert not redis.answers(socket_file)
+    assert not socket_file.parent.exists()
 
 
 def test_it_uses_the_one_that_already_runs(tmp_path: Path) -> None:
