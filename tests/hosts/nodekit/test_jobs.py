@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import signal
 import sys
@@ -10,7 +11,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from hosts.nodekit import proc
+import pytest
+
+from hosts.nodekit import jsonfile, proc
 
 from .conftest import Node, alive, wait_for
 
@@ -82,6 +85,33 @@ def test_eight_starts_at_once_run_one_process(node: Node) -> None:
     assert outcomes == ["already-started"] * 7 + ["started"]
     assert len({answer["started"]["pid"] for answer in answers}) == 1
     wait_for(lambda: (node.job_dir / "server.log").read_text() == "x\n")
+
+
+@pytest.mark.parametrize("after_s", [0.03, 0.06, 0.09, 0.12, 0.15, 0.2, 0.3])
+def test_a_starter_killed_on_its_way_leaves_at_most_one_process(node: Node, after_s: float) -> None:
+    request = node.start_request("sh", "-c", "echo x; sleep 60")
+    with node.open("start") as starter:
+        assert starter.stdin is not None
+        starter.stdin.write(json.dumps(request).encode())
+        starter.stdin.close()
+        time.sleep(after_s)  # anywhere in its work; each moment must do
+        starter.kill()
+    again = node.call("start", request)
+    assert again["outcome"] in ("started", "already-started")
+    wait_for(lambda: (node.job_dir / "server.log").read_text() == "x\n")
+    assert node.status()["started"]["pid"] == again["started"]["pid"]
+    assert node.stop()["outcome"] == "stopped"
+    assert (node.job_dir / "server.log").read_text() == "x\n"
+
+
+def test_the_exit_record_fits_its_reserved_block(tmp_path: Path) -> None:
+    path = str(tmp_path / "exit.json")
+    jsonfile.reserve(path)
+    size = (tmp_path / "exit.json.reserved").stat().st_size
+    record = {"code": None, "signal": 9, "reason": "wall-limit", "log_sha256": "0" * 64}
+    jsonfile.write_reserved(path, record)
+    assert (tmp_path / "exit.json").stat().st_size == size  # not one block more was needed
+    assert jsonfile.read_json(path) == record
 
 
 def test_it_refuses_an_older_fence(node: Node) -> None:
