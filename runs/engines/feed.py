@@ -4,11 +4,11 @@ Every incremental reader stands on this: a log, and the records of a load driver
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class RawLine:
-    """One line without its newline.
+class RawLine(NamedTuple):
+    """One line without its newline. A tuple, since a log of 200 MB has a million of them.
 
     `terminated` says whether the newline came. `too_long` says that only the beginning was kept.
     """
@@ -55,12 +55,17 @@ class LineFeed:
     def push(self, data: bytes) -> list[RawLine]:
         """Take the next bytes, give the lines that ended in them."""
         lines: list[RawLine] = []
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            self._keep(data[start:end])
-            lines.append(self._end(terminated=True))
-            start = end + 1
-        self._keep(data[start:])
+        parts = data.split(b"\n")
+        last = parts.pop()
+        for part in parts:
+            if self._tail or self._skipped or len(part) > self._limit:
+                self._keep(part)
+                lines.append(self._end(terminated=True))
+                continue
+            lines.append(RawLine(part, self._offset, self._line, True, False))
+            self._offset += len(part) + 1
+            self._line += 1
+        self._keep(last)
         return lines
 
     def rest(self) -> list[RawLine]:
@@ -81,3 +86,16 @@ class LineFeed:
         self._tail.clear()
         self._skipped = 0
         return ended
+
+
+def holds_any(raw: bytes, hints: tuple[str, ...]) -> bool:
+    """Tell whether a line holds one of the ASCII texts.
+
+    It is asked of every line: a text is searched four times sooner than bytes, and a loop is twice
+    as fast as any().
+    """
+    text = raw.decode("latin-1")
+    for hint in hints:  # noqa: SIM110 - see above
+        if hint in text:
+            return True
+    return False

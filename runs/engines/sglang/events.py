@@ -11,6 +11,37 @@ from runs.engines.sglang.lines import stamp
 from runs.engines.sglang.server_args import read_server_args
 
 _Data = dict[str, JSON]
+# A line that holds none of these gives no event. Each needle below, and each signature of a crash,
+# holds one of them (a test says so).
+HINTS = (
+    "rror",
+    "xception",
+    "nterrupt",
+    "emory",
+    "in use",
+    "SIG",
+    "sigquit",
+    "failed",
+    "args=",
+    " end.",
+    " begin.",
+    "llocated.",
+    "upper bound",
+    "max_",
+    "running requests",
+    "fired up",
+    "timings",
+    "adjusted",
+    "#retracted",
+    "flushed",
+    "exiting",
+    "aborted last",
+    "NoneType",
+    "atchdog",
+    "exit code",
+    "scheduler ",
+    "Health check",
+)
 _OPEN_END = re.compile(r"[\w.\-]+\Z")
 
 
@@ -162,7 +193,7 @@ _KINDS = (
     _Kind("graph_capture_sizes", " begin.", _capture_begin),
     _Kind("startup_timings", "Engine startup timings (s):", _timings),
     _Kind("server_ready", "The server is fired up and ready to roll!", _nothing),
-    _Kind("limit_reset", "unning", _limit),
+    _Kind("limit_reset", "Max running requests is reset", _limit),
     _Kind("limit_reset", "max_running_requests", _limit),
     _Kind(
         "draft_tokens_adjusted",
@@ -181,3 +212,4 @@ _KINDS = (
     _Kind("server_stopping", "Gracefully exiting...", _nothing),
 )
 _IN_USE: _Data = {"slug": "port-in-use", "reason": "the port is already in use"}
+NEEDLES = tuple(kind.needle for kind in _KINDS)
