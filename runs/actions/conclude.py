@@ -28,7 +28,7 @@ def judge_attempt(*, attempt: Attempt) -> None:
     )
     levels = list(attempt.levels.all())
     for level in levels:
-        _measure_by_log(level, in_window(samples, level))
+        _measure(level, in_window(samples, level))
     attempt.startup = _startup(attempt)
     attempt.save(update_fields=["startup"])
     _find_caveats(attempt, levels, samples)
@@ -73,7 +73,18 @@ def as_record(row: Sample) -> base.Sample:
     )
 
 
-def _measure_by_log(level: Level, samples: Sequence[Sample]) -> None:
+def measure_by_log(level: Level) -> None:
+    """Accept len, running and waiting of one level, from the lines inside its window."""
+    inside = Sample.objects.filter(
+        stream__attempt=level.attempt_id,
+        stream__role=LogStream.Role.SERVER,
+        time__gte=level.started,
+        time__lte=level.ended,
+    )
+    _measure(level, in_window(inside, level))
+
+
+def _measure(level: Level, samples: Sequence[Sample]) -> None:
     level.accept_len = level_accept_len(map(as_record, samples))
     level.running_mean = _mean(sample.running for sample in samples)
     level.waiting_mean = _mean(sample.waiting for sample in samples)

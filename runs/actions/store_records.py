@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
 from django.db.models import F
 
+from runs.actions.conclude import measure_by_log
 from runs.drivers import load_records as load
 from runs.engines import base
 from runs.models import Event, Level, LogStream, Sample
@@ -20,8 +22,8 @@ def store_engine_records(stream: LogStream, records: Sequence[base.Record], now:
     damaged = [r for r in records if isinstance(r, base.Damaged)]
     events = [r for r in records if isinstance(r, base.Event)]
     Sample.objects.bulk_create(
-        sample_row(stream, stream.next_seq + i, record, epoch(record.time, offset_s, now))
-        for i, record in enumerate(samples)
+        sample_row(stream, stream.next_seq + i, record, epoch(record.time, offset_s, at))
+        for i, (record, at) in enumerate(zip(samples, arrivals(now, len(samples)), strict=True))
     )
     Event.objects.bulk_create(
         [event_row(stream, e.kind, e.text, e.data, e, offset_s, now) for e in events]
@@ -30,6 +32,12 @@ def store_engine_records(stream: LogStream, records: Sequence[base.Record], now:
     LogStream.objects.filter(pk=stream.pk).update(
         next_seq=F("next_seq") + len(samples), damaged=F("damaged") + len(damaged)
     )
+
+
+def arrivals(now: float, count: int) -> list[float]:
+    """When the lines of one write arrived: evenly over the time since the last write."""
+    step = settings.DURATIONS.flush / max(count, 1)
+    return [now - step * (count - 1 - i) for i in range(count)]
 
 
 def epoch(printed: str | None, utc_offset_s: float | None, arrived: float | None) -> float | None:
@@ -121,6 +129,8 @@ def store_load_records(stream: LogStream, records: Sequence[load.LoadRecord], no
                 _level(stream, record.level).update(done=record.done, failed=record.failed)
             case load.LevelEnd():
                 _level(stream, record.level).update(**level_values(record))
+                # from the log as far as it is stored; measured once more when all of it is
+                measure_by_log(_level(stream, record.level).get())
             case load.Done() | load.Fatal():
                 _load_event(stream, record, now)
 
