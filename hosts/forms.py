@@ -10,6 +10,7 @@ from typing import Any
 from django import forms
 
 from hosts.models import Host
+from hosts.models.host import absolute
 
 TAIL = 6  # characters of the fingerprint that a person types; enough to have looked
 
@@ -87,13 +88,16 @@ class HostForm(forms.ModelForm):
     def clean_key_path(self) -> str:
         path: str = self.cleaned_data["key_path"]
         if path:
+            absolute(path)
             _refuse_key_file(Path(path))
         return path
 
     def clean_agent_path(self) -> str:
         path: str = self.cleaned_data["agent_path"]
-        if path and not (_mode(Path(path)) and stat.S_ISSOCK(_mode(Path(path)))):
-            raise forms.ValidationError("There is no socket at this path.")
+        if path:
+            absolute(path)
+            if not stat.S_ISSOCK(_mode(Path(path))):
+                raise forms.ValidationError("There is no socket at this path.")
         return path
 
 

@@ -13,7 +13,7 @@ from django.core import signing
 
 from people.models import Person
 
-KEPT_S = 86_400.0  # somebody may look at the result over lunch, not over a week
+KEPT_S = 86_400  # somebody may look at the result over lunch, not over a week
 SALT = "pending-text"
 
 

@@ -43,8 +43,8 @@ class WholesField(forms.CharField):
         kwargs.setdefault("widget", _text_input("numeric"))
         super().__init__(**kwargs)
 
-    def to_python(self, value: Any) -> list[int]:
-        words = [word for word in _SEPARATORS.split(super().to_python(value)) if word]
+    def to_python(self, value: Any) -> list[int]:  # type: ignore[override]
+        words = [word for word in _SEPARATORS.split(super().to_python(value) or "") if word]
         numbers = [self._number(word) for word in words]
         if len(numbers) > self.many:
             raise forms.ValidationError(f"At most {self.many}.")

@@ -20,7 +20,7 @@ from runs.grid.logs import imported_lines, lines_only
 from runs.models import Arm, Campaign, Caveat, Run, State
 from runs.views.notes import notes_rail
 from runs.views.overview import summaries
-from runs.views.parts import answer, live_part
+from runs.views.parts import answer, is_htmx, live_part
 from runs.views.who import person
 
 PAGE = 25
@@ -47,7 +47,7 @@ class Pair:
 def campaign_list(request: HttpRequest) -> HttpResponse:
     pages = Paginator(Campaign.objects.order_by("-opened_at", "-pk"), PAGE)
     page = pages.get_page(request.GET.get("page"))
-    context = {"page": page, "summaries": summaries(page.object_list)}
+    context = {"page": page, "summaries": summaries(list(page))}
     return render(request, "runs/campaign_list.html", context)
 
 
@@ -134,8 +134,8 @@ def campaign_conclusion(request: HttpRequest, pk: int) -> HttpResponse:
         write_conclusion(
             campaign=campaign, text=form.cleaned_data["conclusion"], by=person(request)
         )
-        return _conclusion(request, campaign, None) if request.htmx else redirect(campaign)
-    if not request.htmx and request.method == "GET":
+        return _conclusion(request, campaign, None) if is_htmx(request) else redirect(campaign)
+    if not is_htmx(request) and request.method == "GET":
         return redirect(f"{campaign.get_absolute_url()}?edit=conclusion")
     return _conclusion(request, campaign, form if "show" not in request.GET else None)
 

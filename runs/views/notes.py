@@ -15,6 +15,7 @@ from runs.actions.annotate import Anchor, add_note
 from runs.actions.compare import comparison_key, keep_comparison
 from runs.forms.note import NoteForm
 from runs.models import Arm, Campaign, Comparison, Note, Run
+from runs.views.parts import is_htmx
 from runs.views.who import person
 
 PAGE = 50
@@ -102,7 +103,7 @@ def note_add(request: HttpRequest) -> HttpResponse:
             by=person(request),
         )
         page = _thing(*form.cleaned_data["page"]) if form.cleaned_data["page"] else on
-        if request.htmx:
+        if is_htmx(request):
             return render(request, "_notes.html", {"rail": notes_rail(page)})
         return redirect(f"{_address(page)}#notes")
     return _refused(request, form)
@@ -111,7 +112,7 @@ def note_add(request: HttpRequest) -> HttpResponse:
 def _refused(request: HttpRequest, form: NoteForm) -> HttpResponse:
     """What was typed stays; the reason stands beside it, in the rail or on a page of its own."""
     page = form.cleaned_data.get("page") or form.cleaned_data.get("anchor")
-    if not request.htmx or not page:
+    if not is_htmx(request) or not page:
         return render(request, "runs/note_form.html", {"form": form}, status=422)
     on = _thing(*page)
     again = NoteForm(request.POST, anchors=_choices(on))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +93,7 @@ def _last_samples(attempts: Sequence[int]) -> dict[int, Sample]:
     return {sample.stream.attempt_id: sample for sample in found}
 
 
-def summaries(campaigns: Sequence[Campaign]) -> list[Summary]:
+def summaries(campaigns: Iterable[Campaign]) -> list[Summary]:
     shown = []
     for data in load(list(campaigns)):
         grid = build(data, METRICS["output"])

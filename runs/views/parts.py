@@ -14,6 +14,11 @@ from django.utils.safestring import SafeString, mark_safe
 EVERY_S = 3
 
 
+def is_htmx(request: HttpRequest) -> bool:
+    """Whether the page asks for a part of itself."""
+    return request.headers.get("HX-Request") == "true"
+
+
 @dataclass(frozen=True)
 class Part:
     """A rendered part and its hash, by which the browser tells what it already shows."""

@@ -1,0 +1,3 @@
+from tests.signed_in import member, stranger
+
+__all__ = ["member", "stranger"]

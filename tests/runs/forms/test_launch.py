@@ -1,0 +1,136 @@
+"""What the launch form makes of what is typed, and what it refuses where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runs.forms.initial import initial_like
+from runs.forms.launch import LaunchForm
+from tests.factories import make_arm, make_campaign, make_host, make_workload
+
+pytestmark = pytest.mark.django_db
+
+TYPED: dict[str, Any] = {
+    "question": "Does a second draft step pay?",
+    "host": "llm-two",
+    "engine": "sglang",
+    "model_path": "/models/qwen",
+    "port": "30000",
+    "tp": "4",
+    "speculative_algorithm": "NEXTN",
+    "eagle_topk": "1",
+    "steps": "1, 2",
+    "levels": "1, 4, 16",
+    "requests_per_level": "32",
+    "warmup_requests": "2",
+    "prompt_set": "chat",
+    "max_tokens": "256",
+    "temperature": "0.7",
+    "seed": "1",
+    "request_timeout_s": "600",
+    "repeats": "1",
+}
+
+
+def form(**changed: Any) -> LaunchForm:
+    make_host("llm-two")
+    told = LaunchForm({**TYPED, **changed})
+    told.is_valid()
+    return told
+
+
+def test_each_number_of_steps_is_an_arm_and_draft_tokens_follow() -> None:
+    told = form()
+    assert told.errors == {}
+    assert [arm.name for arm in told.arms] == ["steps=1", "steps=2"]
+    assert [arm.flags["--speculative-num-draft-tokens"] for arm in told.arms] == [2, 3]
+    assert "steps + 1" in told.arms[0].derived["--speculative-num-draft-tokens"]
+
+
+def test_the_command_is_told_exactly_and_can_be_pasted() -> None:
+    words = form(extra="--served-model-name 'my model'").arms[1].command.split("\\\n")
+    assert [word.strip() for word in words] == [
+        "python3 -m sglang.launch_server",
+        "--model-path /models/qwen",
+        "--tp 4",
+        "--speculative-algorithm NEXTN",
+        "--speculative-num-steps 2",
+        "--speculative-eagle-topk 1",
+        "--speculative-num-draft-tokens 3",
+        "--served-model-name 'my model'",
+        "--host 127.0.0.1",
+        "--port 30000",
+    ]
+
+
+def test_zero_steps_is_the_server_without_speculation() -> None:
+    first = form(steps="0, 1").arms[0]
+    assert first.name == "no speculation"
+    assert first.flags == {"--tp": 4}
+
+
+def test_without_an_algorithm_there_is_one_plain_arm() -> None:
+    (arm,) = form(speculative_algorithm="", steps="", eagle_topk="").arms
+    assert arm.name == "no speculation"
+
+
+def test_the_workload_is_what_was_typed() -> None:
+    load = form(requests_per_level="8, 16, 64", ignore_eos="on", temperature="").workload()
+    assert (load.levels, load.requests_per_level) == ([1, 4, 16], [8, 16, 64])
+    assert (load.ignore_eos, load.temperature, load.driver) == (True, None, "probe")
+
+
+@pytest.mark.parametrize(
+    ("field", "changed", "reason"),
+    [
+        ("question", {"question": " "}, "Ask the question"),
+        ("host", {"host": "elsewhere"}, "cannot be reached"),
+        ("host", {"host": ""}, "Choose the machine"),
+        ("model_path", {"model_path": ""}, "Name the model"),
+        ("port", {"port": "80"}, "from 1,024 to 65,535"),
+        ("tp", {"tp": "four"}, "whole number"),
+        ("mem_fraction_static", {"mem_fraction_static": "1.5"}, "from 0.01 to 0.999"),
+        ("steps", {"steps": "1, x"}, "“x” is not a whole number"),
+        ("steps", {"steps": "1, 1"}, "twice"),
+        ("steps", {"steps": "1,2,3,4,5,6,7"}, "At most 6"),
+        ("steps", {"steps": ""}, "Say for which numbers"),
+        ("steps", {"speculative_algorithm": ""}, "need a speculative algorithm"),
+        ("draft_model_path", {"speculative_algorithm": "STANDALONE"}, "name it"),
+        ("extra", {"extra": "tp 8"}, "no flag"),
+        ("extra", {"extra": "--tp 8"}, "its own field"),
+        ("extra", {"extra": "--port 1"}, "its own field"),
+        ("extra", {"extra": "--host 0.0.0.0"}, "is set for every server"),
+        ("extra", {"extra": "--api-key x"}, "secret"),
+        ("extra", {"extra": "--name 'x"}, "quotation mark"),
+        ("levels", {"levels": ""}, "at least one level"),
+        ("levels", {"levels": "1, 1"}, "twice"),
+        ("levels", {"levels": "5000"}, "from 1 to 4,096"),
+        ("requests_per_level", {"requests_per_level": "8"}, "never keep 16 clients busy"),
+        ("requests_per_level", {"requests_per_level": "8, 16"}, "Give one number, or 3"),
+        ("input_tokens", {"input_tokens": "100"}, "nly synthetic prompts"),
+        ("temperature", {"temperature": "3"}, "from 0 to 2"),
+        ("repeats", {"repeats": "20", "steps": "1,2,3,4,5,6,"}, ""),
+        ("repeats", {"repeats": "21"}, "from 1 to 20"),
+    ],
+)
+def test_what_cannot_be_right_is_refused_where_it_is_typed(
+    field: str, changed: dict[str, str], reason: str
+) -> None:
+    told = form(**changed)
+    if not reason:
+        assert field not in told.errors
+        return
+    assert reason in told.errors[field][0]
+    assert list(told.errors) == [field]
+
+
+def test_a_form_filled_in_from_an_arm_launches_that_arm_again() -> None:
+    campaign = make_campaign()
+    workload = make_workload(requests_per_level=[8, 16, 64])
+    arms = [make_arm(campaign, f"steps={n}", steps=n, workload=workload) for n in (1, 2)]
+    again = LaunchForm({**initial_like(arms[0]), "question": "Again?"})
+    assert again.is_valid(), again.errors
+    assert [arm.flags for arm in again.arms] == [arm.config.flags for arm in arms]
+    assert again.workload().settings() == workload.settings()

@@ -1,0 +1,132 @@
+"""Reading a text: what is found is shown first, and kept only when somebody says so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from runs import pending
+from runs.models import Campaign, LogStream, Sample
+from tests.factories import make_person
+from tests.signed_in import text
+
+LOG = (
+    b"[2026-05-09 20:35:27] Decode batch, #running-req: 1, #token: 848, token usage: 0.01, "
+    b"accept len: 3.52, accept rate: 0.84, cuda graph: True, gen throughput (token/s): 71.44, "
+    b"#queue-req: 0\n"
+    b"something else\n"
+    b"[2026-05-09 20:35:31] Decode batch, #run...\n"
+)
+TABLE = (
+    b"arm,concurrency,per_request_tok_s,aggregate_tok_s\n"
+    b"steps=1,1,123,122\nsteps=2,1,186,183\nsteps=2,4,,543\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(settings: object, tmp_path: Path) -> None:
+    settings.VAR_DIR = tmp_path  # type: ignore[attr-defined]
+
+
+def ticket(page: str) -> str:
+    return re.search(r'name="ticket" value="([^"]+)"', page).group(1)
+
+
+def test_a_pasted_log_shows_its_samples_and_what_is_damaged(member: Client) -> None:
+    page = text(member.post("/import/", {"text": LOG.decode()}))
+    assert re.search(r"1 sample, <span class=\"fail\">1 damaged", page)
+    for words in (
+        "71.44",
+        "3.52",
+        "0.84",
+        "#run...",
+        "1 other line ignored",
+        "Nothing is kept yet",
+    ):
+        assert words in page
+    assert "something else" in page  # what was typed stays
+    assert not Campaign.objects.exists()
+
+
+def test_a_table_as_a_file_shows_its_rows(member: Client) -> None:
+    file = SimpleUploadedFile("results.csv", TABLE)
+    page = text(member.post("/import/", {"text": "", "file": file}))
+    assert "3 results" in page
+    assert "results.csv" in page
+    assert "543" in page
+
+
+def test_a_text_that_holds_nothing_is_said_and_cannot_be_kept(member: Client) -> None:
+    page = text(member.post("/import/", {"text": "hello\n"}))
+    assert "holds no sample and no result" in page
+    assert "ticket" not in page
+
+
+@pytest.mark.parametrize("told", [{}, {"text": "  "}])
+def test_nothing_to_read_is_refused(member: Client, told: dict[str, str]) -> None:
+    answer = member.post("/import/", told)
+    assert answer.status_code == 422
+    assert "Paste a text or choose a file." in text(answer)
+
+
+def test_both_at_once_are_refused_and_the_text_stays(member: Client) -> None:
+    file = SimpleUploadedFile("results.csv", TABLE)
+    answer = member.post("/import/", {"text": "my log", "file": file})
+    assert answer.status_code == 422
+    assert "not both" in text(answer)
+    assert "my log" in text(answer)
+
+
+def test_a_file_that_is_too_large_is_refused(member: Client, settings: object) -> None:
+    settings.UPLOAD_LIMIT_BYTES = 10  # type: ignore[attr-defined]
+    answer = member.post("/import/", {"file": SimpleUploadedFile("big.log", LOG)})
+    assert answer.status_code == 422
+    assert "Cut it into parts" in text(answer)
+
+
+def test_a_confirmed_log_becomes_a_campaign_with_the_whole_text(member: Client) -> None:
+    page = text(member.post("/import/", {"text": LOG.decode()}))
+    answer = member.post("/import/", {"ticket": ticket(page)})
+    campaign = Campaign.objects.get()
+    assert answer["Location"] == campaign.get_absolute_url()
+    assert Sample.objects.get().output_tps == 71.44
+    assert LogStream.objects.get().text() == LOG
+    assert member.get(campaign.get_absolute_url()).status_code == 200
+
+
+def test_a_confirmed_table_becomes_a_grid(member: Client) -> None:
+    file = SimpleUploadedFile("results.csv", TABLE)
+    page = text(member.post("/import/", {"file": file}))
+    member.post("/import/", {"ticket": ticket(page)})
+    page = text(member.get(Campaign.objects.get().get_absolute_url()))
+    assert "+50 %" in page
+    assert "not measured" in page
+
+
+def test_the_kept_text_is_thrown_away_once_confirmed(member: Client) -> None:
+    page = text(member.post("/import/", {"text": LOG.decode()}))
+    member.post("/import/", {"ticket": ticket(page)})
+    again = member.post("/import/", {"ticket": ticket(page)})
+    assert again.status_code == 410
+    assert "no longer here" in text(again)
+    assert Campaign.objects.count() == 1
+
+
+def test_a_text_is_for_the_person_who_read_it(member: Client) -> None:
+    kept = pending.keep(LOG, "log", make_person("somebody-else"))
+    assert member.post("/import/", {"ticket": kept.ticket}).status_code == 410
+
+
+@pytest.mark.parametrize("forged", ["", "x", "../../etc/passwd"])
+def test_a_forged_ticket_opens_nothing(member: Client, forged: str) -> None:
+    assert member.post("/import/", {"ticket": forged}).status_code == 410
+
+
+def test_a_secret_in_a_damaged_line_is_not_shown(member: Client) -> None:
+    log = LOG + b"[2026-05-09 20:35:33] Decode batch, --api-key sk-abcdefghij0123456789 #run...\n"
+    page = text(member.post("/import/", {"file": SimpleUploadedFile("a.log", log)}))
+    assert "sk-abcdefghij0123456789" not in page

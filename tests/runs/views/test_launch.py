@@ -1,0 +1,78 @@
+"""Opening a campaign from the browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from runs.models import Campaign, Run, State
+from tests.factories import make_arm, make_campaign, make_host, make_run
+from tests.runs.forms.test_launch import TYPED
+from tests.signed_in import text
+
+
+@pytest.fixture
+def typed(db: None) -> dict[str, Any]:
+    make_host("llm-two")
+    return dict(TYPED)
+
+
+def test_it_queues_the_launches_interleaved(member: Client, typed: dict[str, Any]) -> None:
+    answer = member.post("/campaigns/new/", {**typed, "repeats": "2"})
+    campaign = Campaign.objects.get()
+    assert answer["Location"] == campaign.get_absolute_url()
+    assert campaign.opened_by.username == "operator"
+    names = [run.arm.name for run in Run.objects.select_related("arm").order_by("position")]
+    assert names == ["steps=1", "steps=2", "steps=2", "steps=1"]
+    assert set(Run.objects.values_list("state", flat=True)) == {State.QUEUED}
+    assert campaign.arms.get(name="steps=2").config.flags["--speculative-num-draft-tokens"] == 3
+
+
+def test_nothing_typed_is_lost_when_it_is_refused(member: Client, typed: dict[str, Any]) -> None:
+    odd = {**typed, "tp": "four", "extra": "--enable-metrics", "question": "Is “it” <fast>?"}
+    answer = member.post("/campaigns/new/", odd)
+    assert answer.status_code == 422
+    page = text(answer)
+    for value in ('value="four"', "--enable-metrics", "Is “it” &lt;fast&gt;?", 'value="1, 4, 16"'):
+        assert value in page
+    assert "This is a whole number, such as 4." in page
+    assert not Campaign.objects.exists()
+
+
+def test_the_preview_shows_the_exact_commands_and_starts_nothing(
+    member: Client, typed: dict[str, Any]
+) -> None:
+    page = text(member.post("/campaigns/preview/", {**typed, "question": ""}))
+    assert "--speculative-num-steps 2 \\" in page
+    assert "2 launches, each with 96 requests at 3 levels." in page
+    assert "Ask the question that these runs are to answer." in page
+    assert not Campaign.objects.exists()
+
+
+def test_without_scripts_a_button_shows_the_commands(member: Client, typed: dict[str, Any]) -> None:
+    answer = member.post("/campaigns/new/", {**typed, "preview": "1"})
+    assert answer.status_code == 200
+    assert "--speculative-num-steps 2 \\" in text(answer)
+    assert not Campaign.objects.exists()
+
+
+def test_a_host_without_a_confirmed_key_is_not_offered(member: Client, db: None) -> None:
+    make_host("new-node", confirmed=False)
+    page = text(member.get("/campaigns/new/"))
+    assert "No host can be reached yet." in page
+    assert "new-node" not in page
+
+
+def test_it_begins_with_what_was_launched_last(member: Client, typed: dict[str, Any]) -> None:
+    for steps in (1, 3):
+        campaign = Campaign.objects.first() or make_campaign("The last question?")
+        make_run(make_arm(campaign, f"steps={steps}", steps=steps))
+    page = text(member.get("/campaigns/new/"))
+    assert "Filled in as in “The last question?”" in page
+    assert 'value="1, 3"' in page
+
+
+def test_the_form_is_there_before_anything_ran(member: Client, db: None) -> None:
+    assert member.get("/campaigns/new/").status_code == 200
