@@ -18,16 +18,26 @@ LAST = 10  # decode lines behind one big number: about a quarter of a minute
 class Line(Protocol):
     """The part of a sample that is drawn."""
 
-    seq: int
-    time: float | None
-    offset: int
-    phase: str
-    output_tps: float | None
-    accept_len: float | None
-    running: int | None
-    waiting: int | None
-    token_usage: float | None
-    tokens: int | None
+    @property
+    def seq(self) -> int: ...
+    @property
+    def time(self) -> float | None: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def phase(self) -> str: ...
+    @property
+    def output_tps(self) -> float | None: ...
+    @property
+    def accept_len(self) -> float | None: ...
+    @property
+    def running(self) -> int | None: ...
+    @property
+    def waiting(self) -> int | None: ...
+    @property
+    def token_usage(self) -> float | None: ...
+    @property
+    def tokens(self) -> int | None: ...
 
 
 def columns(samples: Sequence[Line]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from runs.charts import LAST, READ, Readings, ratio, readings
+from runs.charts import LAST, READ, Line, Readings, ratio, readings
 from runs.expected import left_of
 from runs.models import Arm, Attempt, Caveat, Event, Level, LogStream, Run, Sample, State
 from runs.models.states import ACTIVE
@@ -224,7 +224,9 @@ def phases(run: Run, now: datetime) -> list[Phase]:
         event.data.get("to"): event.at for event in run.events.filter(kind="state").order_by("pk")
     }
     known = [state for state in ACTIVE if state in begun]
-    ends = [begun[s] for s in known[1:]] + [run.ended_at or now]
+    if not known and run.is_final:
+        return []  # an import, or it was stopped before it began
+    ends = [*(begun[s] for s in known[1:]), run.ended_at or now][: len(known)]
     spent = {s: (end - begun[s]).total_seconds() for s, end in zip(known, ends, strict=True)}
     whole = sum(spent.values()) or 1.0
     return [_phase(run, state, known, spent.get(state), whole) for state in ACTIVE]
@@ -318,9 +320,9 @@ def measuring_start(levels: Sequence[Level]) -> float | None:
     return min(starts) if starts else None
 
 
-def last_decode(stream: LogStream, n: int = LAST) -> list[Sample]:
-    lines = stream.samples.filter(phase=Sample.Phase.DECODE).order_by("-seq").only(*READ)
-    return list(lines[:n])
+def last_decode(stream: LogStream, n: int = LAST) -> list[Line]:
+    lines = stream.samples.filter(phase=Sample.Phase.DECODE).order_by("-seq")
+    return list(lines.values_list(*READ, named=True)[:n])
 
 
 def numbers(page: RunPage, base: Readings | None) -> Numbers:
@@ -368,7 +370,7 @@ def _own_readings(page: RunPage, level: Level | None) -> Readings | None:
     if page.stream is None:
         return None
     if page.run.is_active or level is None or level.started is None:
-        lines: Sequence[Sample] = last_decode(page.stream)
+        lines = last_decode(page.stream)
     else:
         lines = in_window(page.stream, level)
     return readings(lines, speculative=page.speculative) if lines else None
@@ -379,14 +381,14 @@ def _last_done(page: RunPage) -> Level | None:
     return done[-1] if done else None
 
 
-def in_window(stream: LogStream, level: Level) -> list[Sample]:
+def in_window(stream: LogStream, level: Level) -> list[Line]:
     """The decode lines printed inside a level's window."""
     if level.started is None or level.ended is None:
         return []
     lines = stream.samples.filter(
         phase=Sample.Phase.DECODE, time__gte=level.started, time__lte=level.ended
     )
-    return list(lines.only(*READ).order_by("seq"))
+    return list(lines.values_list(*READ, named=True).order_by("seq"))
 
 
 def baseline_readings(page: RunPage) -> Readings | None:

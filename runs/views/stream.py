@@ -82,14 +82,19 @@ async def _events(pk: int, look: Look) -> AsyncIterator[bytes]:
 
 async def _listen(watch: Watch) -> None:
     try:
-        await watch.start()
-    except redis.RedisError:
+        async with asyncio.timeout(POLL):
+            await watch.start()
+    except (redis.RedisError, TimeoutError):
         pass  # the same look is made by polling
 
 
 async def _wait(watch: Watch) -> None:
+    """Until it rings, but no longer than a beat: Redis may also be silent without an error."""
     try:
-        await watch.wait(BEAT - PAUSE)
+        async with asyncio.timeout(BEAT):
+            await watch.wait(BEAT - PAUSE)
+    except TimeoutError:
+        return
     except redis.RedisError:
         await asyncio.sleep(POLL)
 
