@@ -1,0 +1,88 @@
+"""What the commands print."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command, load_command_class
+
+from runs.models import Level, Reason, State
+from tests.factories import (
+    make_arm,
+    make_attempt,
+    make_campaign,
+    make_level,
+    make_measured_run,
+    make_run,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def printed(*words: Any) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def test_campaign_status_lists_runs_with_state_reason_and_levels() -> None:
+    campaign = make_campaign()
+    arm = make_arm(campaign)
+    make_level(make_attempt(make_run(arm)), 4, 400.0, user_tps=119.0, accept_len=1.9)
+    make_run(arm, state=State.FAILED, reason=Reason.NEVER_READY, reason_text="Not ready in time.")
+    told = json.loads(printed("campaign_status", campaign.pk, "--json"))
+    good, bad = told["runs"]
+    assert good["levels"] == [
+        {
+            "concurrency": 4,
+            "state": Level.State.DONE,
+            "output_tps": 400.0,
+            "user_tps": 119.0,
+            "accept_len": 1.9,
+        }
+    ]
+    assert (good["state"], good["reason"]) == ("succeeded", "")
+    assert (bad["state"], bad["reason"], bad["levels"]) == ("failed", "never-ready", [])
+
+
+def test_campaign_status_prints_a_table_for_people() -> None:
+    campaign = make_campaign()
+    make_measured_run(make_arm(campaign), {4: 400.0})
+    shown = printed("campaign_status", str(campaign.pk))
+    assert "steps=1, launch 1 on llm-two: succeeded" in shown and "400" in shown
+
+
+def test_compare_gives_the_change_of_each_level() -> None:
+    campaign = make_campaign()
+    before = make_measured_run(make_arm(campaign), {1: 122.0, 4: 400.0})
+    after = make_measured_run(make_arm(campaign, "steps=2", steps=2), {1: 183.0})
+    told = json.loads(printed("compare", before.pk, after.pk, "--json"))
+    output = {
+        each["concurrency"]: each for each in told["levels"] if each["metric"] == "output_tps"
+    }
+    assert (output[1]["ratio"], output[1]["change"]) == (1.5, 0.5)
+    assert (output[4]["before"], output[4]["after"], output[4]["change"]) == (400.0, None, None)
+    assert told["differences"][0]["key"] == "--speculative-num-steps"
+
+
+def test_compare_prints_a_table_for_people() -> None:
+    campaign = make_campaign()
+    before = make_measured_run(make_arm(campaign), {1: 122.0})
+    after = make_measured_run(make_arm(campaign, "steps=2", steps=2), {1: 183.0})
+    shown = printed("compare", before.pk, after.pk)
+    assert "+50 %" in shown and "hint" in shown and "--speculative-num-steps 1 → 2" in shown
+
+
+@pytest.mark.parametrize("words", [("campaign_status", "99"), ("compare", "98", "99")])
+def test_an_unknown_number_is_said(words: tuple[str, ...]) -> None:
+    with pytest.raises(CommandError, match="There is no"):
+        printed(*words)
+
+
+@pytest.mark.parametrize("name", ["campaign_status", "compare"])
+def test_the_json_is_described_in_the_help(name: str) -> None:
+    parser = load_command_class("runs", name).create_parser("manage.py", name)
+    assert all(word in parser.format_help() for word in ("--json", "concurrency", "output"))

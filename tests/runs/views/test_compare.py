@@ -1,0 +1,154 @@
+"""The comparison page."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from runs.models import Arm, Caveat, Level, State
+from tests.factories import (
+    make_arm,
+    make_attempt,
+    make_campaign,
+    make_host,
+    make_level,
+    make_measured_run,
+    make_note,
+    make_run,
+)
+from tests.signed_in import text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def arms() -> tuple[Arm, Arm]:
+    campaign = make_campaign()
+    return make_arm(campaign), make_arm(campaign, "steps=2", steps=2)
+
+
+def measure(arms: tuple[Arm, Arm]) -> None:
+    figures = ({1: 122.0, 32: 1515.0}, {1: 183.0, 32: 1673.0})
+    for arm, tps, requests in zip(arms, figures, (26, 21), strict=True):
+        run = make_measured_run(arm, tps)
+        run.attempts.update(startup={"max_running_requests": requests})
+
+
+def key(arms: tuple[Arm, Arm]) -> str:
+    return f"{arms[0].pk}~{arms[1].pk}"
+
+
+def page(member: Client, arms: tuple[Arm, Arm]) -> str:
+    return text(member.get(f"/compare/?arms={key(arms)}"))
+
+
+def test_the_sentence_comes_first_and_is_a_hint(member: Client, arms: tuple[Arm, Arm]) -> None:
+    measure(arms)
+    shown = page(member, arms)
+    assert "a hint, not a verdict" in shown
+    assert "+50 %" in shown and "+10 %" in shown
+    for forbidden in ("clearly better", "> better<", "likely better"):
+        assert forbidden not in shown
+    assert shown.index("a hint, not a verdict") < shown.index("Caveats")
+
+
+def test_the_incidental_limit_is_pointed_out(member: Client, arms: tuple[Arm, Arm]) -> None:
+    measure(arms)
+    shown = page(member, arms)
+    assert "incidental" in shown and "effective 26" in shown and "effective 21" in shown
+    assert "ran 26 and 21 of 32" in shown and "running limit differs" in shown
+
+
+def test_a_missing_number_is_a_dot_and_never_zero(member: Client, arms: tuple[Arm, Arm]) -> None:
+    make_level(make_attempt(make_run(arms[0])), 4, None)
+    make_level(make_attempt(make_run(arms[1])), 4, 234.0)
+    row = page(member, arms).partition('id="l4"')[2].partition("</tr>")[0]
+    assert ">·<" in row and ">0<" not in row and ">0.0<" not in row
+
+
+def test_arms_without_runs_have_a_page(member: Client, arms: tuple[Arm, Arm]) -> None:
+    assert "share no concurrency level" in page(member, arms)
+
+
+def test_a_running_arm_is_set_in_italics(member: Client, arms: tuple[Arm, Arm]) -> None:
+    make_measured_run(arms[0], {1: 122.0})
+    attempt = make_attempt(make_run(arms[1], state=State.MEASURING))
+    make_level(attempt, 1, 183.0)
+    make_level(attempt, 32, None, state=Level.State.RUNNING)
+    shown = page(member, arms)
+    assert "Provisional" in shown and "is-provisional" in shown
+
+
+def test_swap_makes_the_other_arm_the_baseline(member: Client, arms: tuple[Arm, Arm]) -> None:
+    measure(arms)
+    assert f"?arms={arms[1].pk}~{arms[0].pk}" in page(member, arms)
+    assert "\u221233 %" in page(member, (arms[1], arms[0]))
+
+
+def test_a_third_arm_is_compared_with_the_baseline_too(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    third = make_arm(arms[0].campaign, "steps=3", steps=3)
+    measure(arms)
+    make_measured_run(third, {1: 244.0})
+    shown = text(member.get(f"/compare/?arms={key(arms)}~{third.pk}"))
+    assert "+100 %" in shown and "steps=3 gives" in shown
+    assert f"?arms={key(arms)}~{third.pk}" in page(member, arms)  # offered beside the two
+
+
+def test_caveats_stand_with_their_value_and_a_way_out(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    measure(arms)
+    run = arms[0].runs.get()
+    Caveat.objects.create(
+        run=run, slug="greedy-sampling", text="Temperature 0.", evidence={"temperature": 0}
+    )
+    shown = page(member, arms)
+    assert "measured: temperature 0" in shown
+    assert f"/arms/{arms[0].pk}/rerun/?set=temperature%3D0.7" in shown
+
+
+def test_notes_of_the_arms_and_the_campaign_stand_beside_it(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    make_note("of the campaign", campaign=arms[0].campaign)
+    make_note("of the arm", arm=arms[1])
+    shown = page(member, arms)
+    assert "of the campaign" in shown and "of the arm" in shown
+
+
+def test_a_simulated_host_is_called_so(member: Client) -> None:
+    campaign, host = make_campaign(), make_host("demo", simulated=True)
+    arms = (make_arm(campaign, host=host), make_arm(campaign, "b", steps=2, host=host))
+    assert 'class="simulated"' in page(member, arms)
+
+
+def test_names_cannot_break_out_of_the_page(member: Client) -> None:
+    campaign = make_campaign()
+    bad = "</script><script>alert(1)</script>"
+    arms = (make_arm(campaign, bad), make_arm(campaign, "b", steps=2))
+    measure(arms)
+    assert "<script>alert" not in page(member, arms)
+
+
+def test_without_arms_it_suggests_some(member: Client, arms: tuple[Arm, Arm]) -> None:
+    assert f"?arms={key(arms)}" in text(member.get("/compare/"))
+
+
+def test_one_arm_asks_for_the_other(member: Client, arms: tuple[Arm, Arm]) -> None:
+    assert f"?arms={key(arms)}" in text(member.get(f"/compare/?arms={arms[0].pk}"))
+
+
+@pytest.mark.parametrize("arms", ["x", "1~1", "999~998", "~"])
+def test_arms_that_are_none_are_not_found(member: Client, arms: str) -> None:
+    assert member.get(f"/compare/?arms={arms}").status_code == 404
+
+
+def test_the_page_costs_a_fixed_number_of_queries(
+    member: Client, arms: tuple[Arm, Arm], django_assert_max_num_queries: object
+) -> None:
+    for _ in range(3):
+        measure(arms)
+    with django_assert_max_num_queries(24):  # type: ignore[operator]
+        page(member, arms)

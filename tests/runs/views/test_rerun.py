@@ -1,0 +1,106 @@
+"""Rerun with…: a proposal first, then one click."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from runs.models import Arm, Run
+from tests.factories import make_arm, make_campaign, make_host, make_measured_run
+from tests.signed_in import text
+
+pytestmark = pytest.mark.django_db
+
+STEPS = "--speculative-num-steps"
+
+
+@pytest.fixture
+def arm() -> Arm:
+    return make_arm(make_campaign(), "steps=2", steps=2)
+
+
+def test_chips_are_addresses(member: Client, arm: Arm) -> None:
+    page = text(member.get(f"/arms/{arm.pk}/rerun/"))
+    assert "?set=--speculative-num-steps%3D3" in page and "?set=temperature%3D0.7" in page
+    assert "steps=2</a>" not in page  # what it is already is no change
+
+
+def test_steps_3_brings_four_draft_tokens_and_the_exact_command(member: Client, arm: Arm) -> None:
+    page = text(member.get(f"/arms/{arm.pk}/rerun/?set={STEPS}=3"))
+    assert "--speculative-num-steps 3 " in page
+    assert "--speculative-num-draft-tokens 4" in page
+    assert "steps + 1" in page  # why it follows
+    assert Run.objects.count() == 0
+
+
+def test_confirming_queues_a_new_arm_and_shows_its_run(member: Client, arm: Arm) -> None:
+    response = member.post(f"/arms/{arm.pk}/rerun/", {"set": f"{STEPS}=3", "host": "llm-two"})
+    run = Run.objects.get()
+    assert response.headers["Location"] == run.get_absolute_url()
+    assert (run.arm.name, run.state, run.arm.derived_from) == ("steps=3", "queued", arm)
+    assert run.arm.config.flags["--speculative-num-draft-tokens"] == 4
+    assert str(run.queued_by) == "operator"
+
+
+def test_two_changes_go_together(member: Client, arm: Arm) -> None:
+    page = text(member.get(f"/arms/{arm.pk}/rerun/?set={STEPS}=3&set=temperature=0.7"))
+    assert "steps=3, temp=0.7" in page
+
+
+def test_a_free_flag_is_added_to_the_proposal(member: Client, arm: Arm) -> None:
+    query = f"set={STEPS}=3&flag=--max-running-requests&value=16"
+    page = text(member.get(f"/arms/{arm.pk}/rerun/?{query}"))
+    assert "--max-running-requests 16" in page and "--speculative-num-steps 3" in page
+
+
+def test_one_more_launch_joins_the_same_arm(member: Client, arm: Arm) -> None:
+    make_measured_run(arm, {1: 100.0})
+    member.post(f"/arms/{arm.pk}/rerun/", {"more": "1"})
+    run = arm.runs.order_by("-pk")[0]
+    assert (run.launch, run.state) == (2, "queued")
+
+
+@pytest.mark.parametrize(
+    "word", [f"{STEPS}=0", f"{STEPS}=many", "temperature=9", "--speculative-eagle-topk=0", "x=1"]
+)
+def test_a_change_that_cannot_be_right_is_refused_at_its_field(
+    member: Client, arm: Arm, word: str
+) -> None:
+    page = text(member.get(f"/arms/{arm.pk}/rerun/", {"set": word}))
+    assert 'role="alert"' in page and word.split("=")[0] in page and "Start " not in page
+    response = member.post(f"/arms/{arm.pk}/rerun/", {"set": word})
+    assert response.status_code == 422
+    assert Run.objects.count() == 0
+
+
+def test_a_host_that_only_names_an_import_cannot_be_started_on(member: Client) -> None:
+    host = make_host("imported", confirmed=False, address="", user="", key_path="")
+    arm = make_arm(make_campaign(), "steps=2", steps=2, host=host)
+    page = text(member.get(f"/arms/{arm.pk}/rerun/?set={STEPS}=3"))
+    assert "cannot be reached" in page
+    response = member.post(f"/arms/{arm.pk}/rerun/", {"set": f"{STEPS}=3"})
+    assert response.status_code == 422 and Run.objects.count() == 0
+
+
+def test_another_host_may_be_chosen_for_an_import(member: Client) -> None:
+    host = make_host("imported", confirmed=False, address="", user="", key_path="")
+    make_host("llm-three")
+    arm = make_arm(make_campaign(), "steps=2", steps=2, host=host)
+    member.post(f"/arms/{arm.pk}/rerun/", {"set": f"{STEPS}=3", "host": "llm-three"})
+    assert Run.objects.get().host.name == "llm-three"
+
+
+def test_looking_starts_nothing(member: Client, arm: Arm) -> None:
+    member.get(f"/arms/{arm.pk}/rerun/?set={STEPS}=3&more=1")
+    assert Run.objects.count() == 0 and Arm.objects.count() == 1
+
+
+def test_shell_words_stay_one_argument(member: Client, arm: Arm) -> None:
+    query = {"flag": "--served-model-name", "value": "a; rm -rf /"}
+    page = text(member.get(f"/arms/{arm.pk}/rerun/", query))
+    assert "--served-model-name &#x27;a; rm -rf /&#x27;" in page
+
+
+def test_a_stranger_is_sent_to_sign_in(stranger: Client, arm: Arm) -> None:
+    response = stranger.post(f"/arms/{arm.pk}/rerun/", {"set": f"{STEPS}=3"})
+    assert response.status_code == 302 and Run.objects.count() == 0
