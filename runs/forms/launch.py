@@ -140,7 +140,7 @@ class LaunchForm(forms.Form):
         label="Launches per arm",
         min_value=1,
         max_value=20,
-        help_text="One gives hints, three give verdicts.",
+        help_text="One gives a hint, three show the spread.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -196,9 +196,7 @@ def _how_sure(best: Cell, next_best: Cell) -> str:
     fewest = min(len(best.launches), len(next_best.launches))
     worst = min(launch.value for launch in best.launches)
     apart = worst > max(launch.value for launch in next_best.launches)
-    if not apart or fewest < 2 or best.provisional:
-        return "hint"
-    return "clear" if fewest >= 3 else "apart"
+    return "apart" if apart and fewest >= 2 and not best.provisional else "hint"
 
 
 def _without_repeated_reasons(rows: Sequence[Row]) -> list[Row]:

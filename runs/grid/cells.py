@@ -37,7 +37,8 @@ class Cell:
 
     ``kind`` is measured, running, waiting, queued, failed, cancelled or absent. A measured cell may
     be ``provisional`` (further launches are to come) and have a launch ``progress`` (0 to 1) on it.
-    ``lead`` is "" or how surely this arm is ahead here: "clear", "apart" or "hint".
+    ``lead`` is "" or how this arm is ahead here: "apart" (its launches do not overlap with the
+    next arm's) or "hint". Neither is a verdict; that comes from one function for all pages.
     """
 
     arm: Arm
