@@ -1,9 +1,17 @@
-"""The result formats we read: one file each, one line here."""
+"""The result formats we read. A tool's JSON is one file and one line in `tools.py`.
+
+What comes as text (blocks, boxes, tables) may stand in any paste and is read by `TextResults`.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from runs.readers.results.base import ResultReading
+from runs.readers.results.jsondoc import read_json
+from runs.readers.results.rows import Place
+from runs.readers.results.tables import opens_table
+from runs.readers.results.text import read_text
+from runs.readers.results.tools import JSON_TOOLS
 
 # Enough to tell a format: the telling keys stand near the beginning of every file.
 HEAD_BYTES = 65_536
@@ -18,7 +26,22 @@ class Format:
     read: Callable[[bytes], ResultReading]
 
 
-FORMATS: tuple[Format, ...] = ()
+def _read_json(data: bytes) -> ResultReading:
+    return read_json(data, JSON_TOOLS)
+
+
+def _is_csv(head: bytes) -> bool:
+    """Tell a CSV by its first line, which has to name quantities that we know."""
+    first, newline, _ = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
+    text = first.decode("utf-8", "replace").rstrip("\r")
+    opened = opens_table(text, Place(0, 1), terminated=bool(newline))
+    return opened is not None and opened.style == "csv"
+
+
+FORMATS: tuple[Format, ...] = (
+    *(Format(tool.name, tool.sniff, _read_json) for tool in JSON_TOOLS),
+    Format("csv-table", _is_csv, read_text),
+)
 
 
 def find_format(head: bytes) -> Format | None:

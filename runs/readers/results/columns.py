@@ -1,0 +1,139 @@
+"""Headings of tables, in English or Chinese, to quantities: what they name and in which unit."""
+
+import re
+from dataclasses import dataclass
+
+from runs.readers.results.names import stat
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`key` is a metric's key, or 'concurrency', 'arm', 'steps', 'index', 'input_len' …
+
+    `unit` is empty where a time's heading does not tell it.
+    """
+
+    key: str
+    unit: str
+
+
+_FAMILIES = (
+    ("ttft", r"\bttft\b|time to first (?:output )?token|首\s*(?:个)?\s*token|首字|首包"),
+    ("tpot", r"\btpot\b|time per output token|每\s*(?:个)?\s*(?:输出)?\s*token|单\s*token"),
+    ("itl", r"\bitl\b|inter[- ]?token(?: latency)?|token\s*间"),
+    ("e2e", r"\be2el?\b|end[- ]to[- ]end|request latency|端到端|总时延|总延迟|请求时延|请求延迟"),
+)
+_TOKENS = (
+    r"(?:tok(?:en)?s?\s*/\s*s(?:ec(?:ond)?)?|tok s|tps|tokens per second|token/秒|throughput|吞吐)"
+)
+_RATES = (
+    (
+        "user_tps",
+        rf"(?:(?:per|/)[- ]?(?:user|request|req|client|stream)|per user|单用户|单请求|每用户|每请求|单路|单并发).*{_TOKENS}"
+        rf"|{_TOKENS}.*(?:(?:per|/)\s*(?:user|request|req|client|stream)\b|单用户|单请求|每用户|每请求|单路|单并发)",
+    ),
+    (
+        "requests_per_s",
+        r"req(?:uest)?s?\s*/\s*s|\bqps\b|\brps\b|request throughput|requests per second|请求吞吐|每秒请求",
+    ),
+    ("peak_output_tps", rf"(?:peak|max|峰值).*(?:output|gen|输出|生成).*{_TOKENS}"),
+    ("input_tps", rf"(?:input|prefill|prompt|输入|预填充).*{_TOKENS}"),
+    (
+        "output_tps",
+        rf"(?:output|gen(?:eration)?|decode|aggregate|输出|生成|解码|聚合).*{_TOKENS}|{_TOKENS}.*\b(?:output|aggregate)\b",
+    ),
+    ("total_tps", rf"(?:total|总).*{_TOKENS}"),
+    # Nothing says which tokens; in this field it is the output.
+    ("output_tps", rf"\A(?:system |系统)?{_TOKENS}\W*(?:量|率)?\W*(?:{_TOKENS})?\W*\Z"),
+)
+_PLAIN = (
+    (
+        "concurrency",
+        r"\A(?:max[ _-]?|target |num |number of )?(?:conc(?:urrency|urrent)?(?: requests| users| level)?|clients?|users?|c|bs)\Z"
+        r"|\A(?:最大)?并发(?:数|度|量|请求数?|用户数?)?\Z",
+    ),
+    (
+        "steps",
+        r"\A(?:spec(?:ulative)?[ _-]?)?(?:num[ _-]?)?(?:draft )?steps\Z|\A(?:推测|投机|草稿)?步数\Z",
+    ),
+    (
+        "arm",
+        r"\A(?:arm|config(?:uration)?|setup|variant|mode|method|name|label|tag|run|配置|方案|模式|方法|名称)\Z",
+    ),
+    ("model", r"\A(?:model|模型)\Z"),
+    ("accept_len", r"accept(?:ance|ed)?[ _-]?len(?:gth)?|\bacc[ _-]?len|接受长度|接收长度"),
+    ("accept_rate", r"accept(?:ance)?[ _-]?rate|接受率|接收率|命中率.*draft"),
+    ("input_len", r"\A(?:isl|(?:random )?input[ _-]?len(?:gth)?|prompt len(?:gth)?|输入长度)\Z"),
+    ("output_len", r"\A(?:osl|(?:random )?output[ _-]?len(?:gth)?|输出长度)\Z"),
+    ("num_prompts", r"\A(?:num[ _-]?prompts|prompts|请求数|总请求数)\Z"),
+    ("completed", r"\A(?:completed|successful(?: requests)?|成功(?:数|请求数)?)\Z"),
+    ("failed", r"\A(?:failed|errors?|failed requests|失败(?:数|请求数)?)\Z"),
+    ("duration_s", r"\A(?:benchmark )?duration|\A(?:总)?耗时|测试时长"),
+    ("request_rate", r"\A(?:request[ _-]?rate|请求速率)\Z"),
+)
+_UNIT = re.compile(
+    r"[(\[（【/_ ,](ms|us|µs|μs|s|sec|secs|seconds|毫秒|秒|%|percent)[)\]）】]?\s*\Z|(毫秒|秒|%)\s*[)）]?\Z"
+)
+_STAT = re.compile(
+    r"(?i)\b(mean|avg|average|median|std|min|max|p[0-9]{1,2}(?:\.[0-9]{1,2})?)\b|(平均|均值|中位数?|最大|最小)"
+    r"|([0-9]{2})\s*(?:分位|%|th)"
+)
+_TIMES = ("ttft", "tpot", "itl", "e2e")
+
+
+def read_heading(text: str) -> Column | None:
+    """Tell what a heading names, None when nothing is known of it."""
+    shown = re.sub(r"[*`]", "", text).strip().lower()
+    if not shown:
+        return Column("index", "")
+    words = re.sub(r"[_\s]+", " ", shown)
+    bare = re.sub(r"\s*[(\[（【].*", "", words).strip()
+    for key, pattern in _PLAIN:
+        if re.search(pattern, bare):
+            return _plain(key, shown)
+    timed = next((name for name, pattern in _FAMILIES if re.search(pattern, words)), None)
+    if timed:
+        return Column(f"{timed}{_statistic(words)}", _time_unit(shown))
+    for key, pattern in _RATES:
+        if re.search(pattern, words):
+            return Column(key, "req/s" if key == "requests_per_s" else "tok/s")
+    return None
+
+
+def _plain(key: str, shown: str) -> Column:
+    unit = _time_unit(shown)
+    if key == "accept_rate":
+        return Column(key, "%" if unit in ("%", "percent") else "fraction")
+    if key == "duration_s":
+        return Column(key, unit or "s")
+    units = {"accept_len": "tokens", "completed": "requests", "failed": "requests"}
+    return Column(key, units.get(key, ""))
+
+
+def _statistic(words: str) -> str:
+    match = _STAT.search(words)
+    if match is None:
+        return ""
+    word = stat(match[1] or match[2] or f"p{match[3]}")
+    return f"_{word}" if word else ""
+
+
+def _time_unit(shown: str) -> str:
+    match = _UNIT.search(shown)
+    return (match[1] or match[2]) if match else ""
+
+
+def told_statistic(caption: str) -> str | None:
+    """Give the statistic that a caption names for all of its table: 'median', 'mean'."""
+    match = re.search(r"(?i)\b(median|mean|average|avg)\b|(中位数?|平均)", caption)
+    return None if match is None else stat(match[1] or match[2])
+
+
+def told_unit(caption: str) -> str:
+    """Give the unit of time a caption names: 'all latencies in ms'."""
+    match = re.search(r"(?i)\b(ms|us|µs|seconds)\b|(毫秒)", caption)
+    return (match[1] or match[2]).lower() if match else ""
+
+
+def is_time(key: str) -> bool:
+    return key.split("_", 1)[0] in _TIMES

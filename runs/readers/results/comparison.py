@@ -1,0 +1,162 @@
+"""The table everybody makes: concurrency down, off / 1 / 2 / 3 steps across, one metric in it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runs.engines.base import JSON
+from runs.readers.results.columns import Column, read_heading, told_statistic, told_unit
+from runs.readers.results.numbers import count, leading_number
+from runs.readers.results.rows import Place, RowBuilder
+from runs.readers.results.safe import clean_text
+
+_OFF = re.compile(
+    r"(?i)\A(?:off|baseline|base|none|no[- ]?spec\w*|no speculation|disabled|without|vanilla|ar|"
+    r"关闭?|不开|未开启?|无|基线|原始)\Z"
+)
+_STEPS = re.compile(
+    r"(?i)\A(?:(?:spec(?:ulative)?[-_ ]?)?(?:num[-_ ]?)?(?:steps?|mtp|eagle3?|nextn|draft|步数?)\s*[=:\-_ ]?\s*([0-9]{1,2})"
+    r"|([0-9]{1,2})\s*(?:steps?|步)?)\Z"
+)
+_LEVEL = re.compile(r"(?i)\A(?:c|conc(?:urrency)?|bs|并发)?\s*[=:@]?\s*([0-9]{1,6})\Z")
+_THOUSANDS = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,4})?)\s?[kK]\Z")
+_STATES = (
+    ("oom", re.compile(r"(?i)\boom\b|out of memory|显存不足|爆显存")),
+    ("timeout", re.compile(r"(?i)time[- ]?out|超时")),
+    ("failed", re.compile(r"(?i)fail|error|crash|\bx\b|失败|报错|崩溃")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a cell says: a number with status 'ok', or why there is none."""
+
+    value: float | None
+    status: str
+
+
+def read_cell(text: str) -> Cell:
+    """Read '96.8 (1.58x)', '**124.0**', '4.1k', 'OOM', '-'."""
+    value = leading_number(text)
+    if value is not None:
+        return Cell(value, "ok")
+    short = _THOUSANDS.match(text.strip().strip("*_` "))
+    if short:
+        return Cell(float(f"{float(short[1]) * 1000:.12g}"), "ok")
+    for status, pattern in _STATES:
+        if pattern.search(text):
+            return Cell(None, status)
+    return Cell(None, "not measured")
+
+
+def arm_steps(label: str) -> int | None:
+    """Give the number of speculative steps an arm's label names; 'off' is 0."""
+    label = re.sub(r"[*`]", "", label).strip()
+    if _OFF.match(label):
+        return 0
+    match = _STEPS.match(label)
+    return int(match[1] or match[2]) if match else None
+
+
+def level(label: str) -> int | None:
+    """Give the concurrency that a heading such as '8', 'c=8' or '并发8' names."""
+    match = _LEVEL.match(re.sub(r"[*`]", "", label).strip())
+    return count(match[1]) if match else None
+
+
+def caption_metric(caption: str) -> Column | None:
+    """Give the metric that a caption names for the whole table, in the first words of it."""
+    for part in re.split(r"[,，;；。.:：]\s|\n", caption):
+        found = read_heading(part.strip(" #*:："))
+        if found and found.unit and found.key not in ("index", "arm", "concurrency", "duration_s"):
+            return found
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is needed to read the cells: the caption's metric and the settings around."""
+
+    tool: str
+    caption: str
+    settings: Mapping[str, JSON]
+
+    def row(self, concurrency: int | None, label: str, cell_text: str, place: Place) -> RowBuilder:
+        """Make the row of one cell: one arm at one concurrency."""
+        cell = read_cell(cell_text)
+        builder = RowBuilder(self.tool, place, name=clean_text(label, 120), concurrency=concurrency)
+        builder.context = {**self.settings, "status": cell.status}
+        builder.tell(spec_num_steps=arm_steps(label))
+        metric = caption_metric(self.caption)
+        if metric is None:
+            builder.keep(clean_text(label, 120), cell.value)
+        elif cell.value is not None:
+            unit = metric.unit or told_unit(self.caption)
+            builder.put(metric.key, cell.value, clean_text(self.caption.splitlines()[0], 120), unit)
+        if cell.status == "ok" and leading_number(cell_text.rstrip("* ")) is not None:
+            rest = cell_text.strip("* ")
+            if not rest.replace(",", "").replace(".", "").isdigit():
+                builder.keep("cell", cell_text)
+        return builder
+
+
+_CAPTION = (
+    (
+        "input_len",
+        re.compile(
+            r"(?i)\b(?:isl|input(?: len(?:gth)?)?)\s*[=:]?\s*([0-9.]{1,8}k?)\b|输入(?:长度)?\s*[=:：]?\s*([0-9.]{1,8}k?)"
+        ),
+    ),
+    (
+        "output_len",
+        re.compile(
+            r"(?i)\b(?:osl|output(?: len(?:gth)?)?)\s*[=:]?\s*([0-9.]{1,8}k?)\b|输出(?:长度)?\s*[=:：]?\s*([0-9.]{1,8}k?)"
+        ),
+    ),
+    (
+        "temperature",
+        re.compile(
+            r"(?i)\btemp(?:erature)?\s*[=:]?\s*([0-9]{1,2}(?:\.[0-9]{1,3})?)\b|温度\s*[=:：]?\s*([0-9]{1,2}(?:\.[0-9]{1,3})?)"
+        ),
+    ),
+    (
+        "repeats",
+        re.compile(
+            r"(?i)\b([0-9]{1,3}) (?:repeats|repetitions|runs)\b|(?:重复|各跑)\s*([0-9]{1,3})\s*(?:次|遍)"
+        ),
+    ),
+    ("seed", re.compile(r"(?i)\bseed\s*[=:]?\s*([0-9]{1,9})\b|种子\s*[=:：]?\s*([0-9]{1,9})")),
+)
+_ACCEPT = re.compile(r"(?i)accept(?:ance)?[ _-]?len(?:gth)?|接受长度")
+_ACCEPT_PAIR = re.compile(
+    r"(?i)(?:steps?\s*[=:]?\s*|步数\s*[=:：]?\s*)([0-9]{1,2})\s*[:：=]?\s+([0-9]{1,2}(?:\.[0-9]{1,4})?)(?![0-9.])(?=[\s,;，；/]|\Z)"
+)
+
+
+def caption_settings(text: str) -> dict[str, JSON]:
+    """Read settings out of a caption: 'ISL 1k / OSL 1k, temperature 0.6, 3 repeats (median)'."""
+    found: dict[str, JSON] = {}
+    for word, pattern in _CAPTION:
+        match = pattern.search(text)
+        if match:
+            value = _with_k(match[1] or match[2])
+            if value is not None:
+                found[word] = value if word == "temperature" else int(value)
+    statistic = told_statistic(text)
+    if found and statistic:
+        found["statistic"] = {"p50": "median"}.get(statistic, statistic)
+    return found
+
+
+def accept_lens(text: str) -> dict[str, JSON]:
+    """Read 'accept len: steps=1 1.82, steps=2 2.41' below a table."""
+    if not _ACCEPT.search(text):
+        return {}
+    pairs = {steps: float(value) for steps, value in _ACCEPT_PAIR.findall(text)}
+    return {"accept_len_by_steps": dict(pairs)} if pairs else {}
+
+
+def _with_k(text: str) -> float | None:
+    text = text.strip().lower()
+    value = leading_number(text.removesuffix("k"))
+    return None if value is None else value * (1000 if text.endswith("k") else 1)

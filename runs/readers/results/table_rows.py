@@ -1,0 +1,213 @@
+"""A table to rows: a row a point, a column an arm, or a column a point."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from runs.engines.base import JSON
+from runs.readers.results import vllm_bench
+from runs.readers.results.base import ResultRow
+from runs.readers.results.columns import Column, is_time, read_heading, told_unit
+from runs.readers.results.comparison import Comparison, arm_steps, level, read_cell
+from runs.readers.results.numbers import count, number
+from runs.readers.results.rows import RowBuilder
+from runs.readers.results.safe import clean_text
+from runs.readers.results.tables import Table, TableRow
+
+_STYLES = {
+    "markdown": "markdown-table",
+    "grid": "grid-table",
+    "box": "box-table",
+    "csv": "csv-table",
+    "plain": "plain-table",
+}
+_PER_POINT = ("model", "input_len", "output_len", "num_prompts", "request_rate")
+
+
+def read_table(table: Table, caption: str, settings: Mapping[str, JSON]) -> list[ResultRow] | None:
+    """Read a table of results, None when it is none."""
+    told = {k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")}
+    if table.style == "csv" and {"model_id", "mean_ttft_ms"} <= set(table.header):
+        return _sweep_rows(table)
+    columns = [read_heading(cell) for cell in table.header]
+    columns = _without_index(columns, table)
+    keys = [each.key for each in columns if each]
+    metrics = [key for key in keys if _is_metric(key)]
+    if ("concurrency" in keys and metrics) or (len(metrics) >= 2 and _measures(table, columns)):
+        return [_row(table, columns, row, caption, told) for row in table.rows]
+    if _arms_across(table, columns):
+        return _arm_rows(table, columns, caption, told)
+    if _levels_across(table):
+        return _level_rows(table, caption, told)
+    return _transposed(table, caption, told)
+
+
+def _is_metric(key: str) -> bool:
+    return key not in ("concurrency", "arm", "index", "steps", *_PER_POINT)
+
+
+def _without_index(columns: list[Column | None], table: Table) -> list[Column | None]:
+    """Only the first column without a heading is an index; any other has no name."""
+    return [
+        None if each and each.key == "index" and (index or not _counts_up(table)) else each
+        for index, each in enumerate(columns)
+    ]
+
+
+def _counts_up(table: Table) -> bool:
+    firsts = [number(row.cells[0]) for row in table.rows if row.cells]
+    return firsts == [float(index) for index in range(len(firsts))]
+
+
+def _measures(table: Table, columns: Sequence[Column | None]) -> bool:
+    """Whether the named columns hold numbers at all."""
+    places = [index for index, each in enumerate(columns) if each and _is_metric(each.key)]
+    return any(
+        read_cell(row.cells[index]).value is not None
+        for row in table.rows
+        for index in places
+        if index < len(row.cells)
+    )
+
+
+def _tool(table: Table) -> str:
+    # SGLang's experiment runner prints its data frame under bench_serving's names.
+    if {"max_concurrency", "output_throughput", "per_user_throughput"} <= set(table.header):
+        return "sglang.experiment_runner"
+    return _STYLES[table.style]
+
+
+def _row(
+    table: Table,
+    columns: Sequence[Column | None],
+    row: TableRow,
+    caption: str,
+    told: Mapping[str, JSON],
+) -> ResultRow:
+    builder = RowBuilder(_tool(table), row.place)
+    builder.context = dict(told)
+    states = set()
+    for heading, column, cell in zip(table.header, columns, row.cells, strict=False):
+        if column is None:
+            builder.keep(clean_text(heading, 120) or "column", cell or None)
+        elif _is_metric(column.key):
+            states.add(_put(builder, heading, column, cell, caption))
+        else:
+            _tell(builder, column.key, cell)
+    bad = states - {"ok", "not measured"}
+    if bad:
+        builder.tell(status=sorted(bad)[0])
+    return builder.done()
+
+
+def _put(builder: RowBuilder, heading: str, column: Column, cell: str, caption: str) -> str:
+    read = read_cell(cell)
+    unit = column.unit or (told_unit(caption) if is_time(column.key) else "")
+    if read.value is None:
+        return read.status
+    if is_time(column.key) and not unit:
+        builder.keep(clean_text(heading, 120), read.value)
+    else:
+        builder.put(column.key, read.value, clean_text(heading, 120), unit)
+    return read.status
+
+
+def _tell(builder: RowBuilder, key: str, cell: str) -> None:
+    text = cell.strip().strip("*` ")
+    if key == "concurrency":
+        builder.concurrency = level(text) or count(text)
+    elif key == "arm" and text:
+        builder.name = clean_text(text, 120)
+        steps = arm_steps(text)
+        builder.tell(spec_num_steps=None if text.isdigit() else steps)
+    elif key == "steps":
+        builder.tell(spec_num_steps=arm_steps(text))
+    elif key in _PER_POINT and text:
+        real = number(text)
+        builder.tell(**{key: text if real is None else (int(real) if real == int(real) else real)})
+
+
+def _arms_across(table: Table, columns: Sequence[Column | None]) -> bool:
+    """First column concurrency, all others arms: 'off', 'steps=1', or names of no quantity."""
+    if len(columns) < 3 or columns[0] is None or columns[0].key != "concurrency":
+        return False
+    others = table.header[1:]
+    steps = sum(arm_steps(label) is not None for label in others)
+    unnamed = all(each is None for each in columns[1:])
+    return steps >= 2 or (unnamed and all(label.strip() for label in others))
+
+
+def _arm_rows(
+    table: Table, columns: Sequence[Column | None], caption: str, told: Mapping[str, JSON]
+) -> list[ResultRow]:
+    reader = Comparison(_STYLES[table.style], caption, told)
+    found = []
+    for row in table.rows:
+        concurrency = level(row.cells[0]) if row.cells else None
+        for label, cell in zip(table.header[1:], row.cells[1:], strict=False):
+            if concurrency is not None:
+                found.append(reader.row(concurrency, label, cell, row.place).done())
+    return found
+
+
+def _levels_across(table: Table) -> bool:
+    """Arms down, concurrency across: every other heading is a level, every first cell an arm."""
+    levels = [level(cell) for cell in table.header[1:]]
+    firsts = [row.cells[0] for row in table.rows if row.cells]
+    return (
+        len(levels) >= 2
+        and None not in levels
+        and any(arm_steps(each) is not None for each in firsts)
+    )
+
+
+def _level_rows(table: Table, caption: str, told: Mapping[str, JSON]) -> list[ResultRow]:
+    reader = Comparison(_STYLES[table.style], caption, told)
+    return [
+        reader.row(level(heading), row.cells[0], cell, row.place).done()
+        for row in table.rows
+        if row.cells
+        for heading, cell in zip(table.header[1:], row.cells[1:], strict=False)
+    ]
+
+
+def _transposed(table: Table, caption: str, told: Mapping[str, JSON]) -> list[ResultRow] | None:
+    """Metrics down, runs across: 'TTFT (ms) | 88 | 91'."""
+    columns = [read_heading(row.cells[0]) if row.cells else None for row in table.rows]
+    known = [each for each in columns if each and _is_metric(each.key) and each.unit]
+    if len(known) < 2 or any(row.cut for row in table.rows[:-1]):
+        return None
+    found = []
+    for index, label in enumerate(table.header[1:], start=1):
+        builder = RowBuilder(_STYLES[table.style], table.place, name=clean_text(label, 120) or None)
+        builder.context = dict(told)
+        builder.tell(spec_num_steps=None if label.strip().isdigit() else arm_steps(label))
+        for row, column in zip(table.rows, columns, strict=True):
+            if index < len(row.cells) and column and _is_metric(column.key):
+                _put(builder, row.cells[0], column, row.cells[index], caption)
+            elif index < len(row.cells) and column:
+                _tell(builder, column.key, row.cells[index])
+            elif index < len(row.cells) and row.cells:
+                builder.keep(clean_text(row.cells[0], 120), row.cells[index])
+        if builder.metrics:
+            found.append(builder.done())
+    return found or None
+
+
+def _sweep_rows(table: Table) -> list[ResultRow]:
+    """A CSV whose columns are the keys of vLLM's JSON: `vllm bench sweep serve`."""
+    found = []
+    for row in table.rows:
+        record: dict[str, JSON] = {
+            name: _plain(cell)
+            for name, cell in zip(table.header, row.cells, strict=False)
+            if name and cell
+        }
+        found += vllm_bench.read(record, row.place)
+    return found
+
+
+def _plain(cell: str) -> JSON:
+    real = number(cell)
+    if real is not None:
+        return real
+    return re.sub(r"\A\[.*\]\Z", "[…]", cell) if len(cell) > 200 else cell

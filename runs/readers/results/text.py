@@ -1,0 +1,312 @@
+"""Results in a text that may hold anything: blocks, tables, JSON lines, commands, progress bars.
+
+`TextResults` is fed line by line, so that a log of any length costs no memory here.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from runs.engines.base import JSON, Damaged
+from runs.engines.feed import LineFeed, Position
+from runs.readers.results import aiperf_console, client
+from runs.readers.results.base import Failure, ResultReading, ResultRow
+from runs.readers.results.block import TITLE, Block
+from runs.readers.results.comparison import accept_lens, caption_settings
+from runs.readers.results.failures import HINTS, FailureCounter
+from runs.readers.results.jsondoc import DOCUMENT_LIMIT, documents, read_object
+from runs.readers.results.rows import Place, RowBuilder, mark_attempts, shared
+from runs.readers.results.safe import clean_text
+from runs.readers.results.table_rows import read_table
+from runs.readers.results.tables import Collector, Table, opens_table
+from runs.readers.results.tools import JSON_TOOLS
+from runs.readers.results.trtllm_text import TITLE as TRTLLM_TITLE
+from runs.readers.results.trtllm_text import TrtllmReport
+
+_PROGRESS = re.compile(
+    r"[^|]{0,80}?[0-9]{1,3}%\|[^|]{0,200}\|\s*([0-9]{1,9})/([0-9]{1,9}) \[[^\]]{0,60}\]?"
+)
+_REMARK = re.compile(r"\s{0,4}(?:#{1,6}|//|--|>)\s+(\S.{0,200})")
+# A heading's words: only such lines can open a table of commas or blanks.
+_HEADING = re.compile(
+    r"(?i)tok/s|tok_s|tokens?/s|_ms\b|\(ms\)|ttft|tpot|throughput|吞吐|时延|延迟|token/秒"
+)
+_NAMES = (
+    "bench",
+    "aiperf",
+    "genai-perf",
+    "guidellm",
+    "inference-perf",
+    "Namespace(",
+    "token_benchmark",
+)
+_CAPTION_LINES = 3
+
+
+@dataclass(slots=True)
+class _Source:
+    """What one printer of lines has open; several may be interleaved in one text."""
+
+    name: str | None
+    settings: dict[str, JSON] = field(default_factory=dict)
+    label: str | None = None
+    block: Block | None = None
+    report: TrtllmReport | None = None
+    table: Collector | None = None
+    console: RowBuilder | None = None
+    caption: list[str] = field(default_factory=list)
+    failures: FailureCounter = field(default_factory=FailureCounter)
+    progress: tuple[int, int] | None = None
+    started: Place | None = None
+
+
+class TextResults:
+    """Takes lines in order; `finish` gives all rows, in the order in which they began."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str | None, _Source] = {}
+        self._rows: list[ResultRow] = []
+        self._damaged: list[Damaged] = []
+        self._failures: list[Failure] = []
+        self._told: dict[str, JSON] = {}
+        self._ignored = 0
+
+    def take(
+        self,
+        text: str,
+        offset: int,
+        line: int,
+        *,
+        terminated: bool = True,
+        source: str | None = None,
+    ) -> bool:
+        """Take one line without its carrier; tell whether it belongs to a result.
+
+        `terminated`: its newline came. `source`: who printed it, where several did.
+        """
+        state = self._sources.setdefault(source, _Source(source))
+        place, taken = Place(offset, line), False
+        text = text.rstrip("\n")
+        parts = text.split("\r") if "\r" in text else [text]
+        for index, part in enumerate(parts):
+            ends = terminated or index < len(parts) - 1
+            if part.strip() or len(parts) == 1:
+                taken |= self._part(state, part, place, ends)
+        return taken
+
+    def finish(self) -> ResultReading:
+        """End every open block and table, and give what was found."""
+        for state in self._sources.values():
+            self._close_table(state)
+            self._close_results(state)
+            self._end_client(state)
+        rows = sorted(self._rows, key=lambda row: (row.line, row.offset))
+        rows = _with_defaults(mark_attempts(rows))
+        context = shared(row.context for row in rows)
+        return ResultReading(
+            rows=tuple(rows),
+            context={**self._told, **context},
+            damaged=tuple(self._damaged),
+            failures=tuple(self._failures),
+            ignored_lines=self._ignored,
+        )
+
+    def _part(self, state: _Source, text: str, place: Place, terminated: bool) -> bool:
+        if state.table is not None:
+            if state.table.take(text, place, terminated=terminated):
+                return True
+            self._close_table(state)
+        if TITLE.match(text.strip()):
+            self._close_results(state)
+            state.block = Block(place)
+            return True
+        for opened in (state.block, state.report):
+            if opened is not None and opened.take(text, place, terminated=terminated):
+                if state.block is not None and state.block.ended:
+                    self._close_results(state)
+                return True
+        if state.report is not None:
+            self._close_results(state)
+        return self._opens(state, text, place, terminated)
+
+    def _opens(self, state: _Source, text: str, place: Place, terminated: bool) -> bool:
+        """See whether the line begins something, or says something of what is to come."""
+        stripped = text.strip()
+        if not stripped:
+            return False
+        if TRTLLM_TITLE.match(stripped):
+            self._close_results(state)
+            state.report = TrtllmReport(place)
+            return True
+        if stripped[0] == "{" and self._json(state, text, place):
+            return True
+        if stripped[0] in "|+│┃┏┌╔╒║" or _HEADING.search(text[:2000]):
+            state.table = opens_table(text, place, terminated=terminated)
+            if state.table is not None:
+                return state.table.take(text, place, terminated=terminated)
+        if any(name in text for name in _NAMES) and self._client(state, text, place, terminated):
+            return True
+        if any(hint in text for hint in HINTS):
+            running = state.started is not None
+            if state.failures.take(_without_bar(text), place, in_client=running):
+                return True
+        return self._remark(state, text, terminated)
+
+    def _client(self, state: _Source, text: str, place: Place, terminated: bool) -> bool:
+        found = client.read_client(text, terminated=terminated)
+        if found is None:
+            return False
+        if state.console is not None:
+            aiperf_console.add_settings(state.console, found.settings)
+            return True
+        if "Namespace(" not in text or not _same(state.settings, found.settings):
+            self._close_results(state)
+        tool = found.tool or state.settings.get("tool")
+        state.settings = {**found.settings, **({"tool": tool} if tool else {})}
+        state.started = state.started or place
+        return True
+
+    def _json(self, state: _Source, text: str, place: Place) -> bool:
+        if len(text) > DOCUMENT_LIMIT:
+            return False
+        taken = False
+        for _, found in documents(text.encode("utf-8", "replace")):
+            given = None if isinstance(found, Damaged) else read_object(found, place, JSON_TOOLS)
+            if given is not None:
+                self._rows += [_sourced(row, state) for row in given[0]]
+                if not given[0]:
+                    self._told |= given[1]
+                taken = True
+        return taken
+
+    def _remark(self, state: _Source, text: str, terminated: bool) -> bool:
+        """Remember what may name or explain the next result; such a line is no part of one."""
+        duration = aiperf_console.DURATION.search(text)
+        if duration and state.console is not None and (terminated or text[-1:].isspace()):
+            value = duration[1].replace(",", "")
+            unit = "s" if duration[2] == "sec" else duration[2]
+            state.console.put("duration_s", value, "Benchmark Duration", unit)
+            return True
+        bar = _PROGRESS.match(text)
+        if bar:
+            state.progress = (int(bar[1]), int(bar[2]))
+            return False
+        remark = _REMARK.match(text)
+        if remark and terminated:
+            flags = client.read_flags(remark[1])
+            if flags:
+                self._close_results(state)
+                state.settings = {**state.settings, **flags}
+            else:
+                state.label = _label(remark[1])
+        if len(text) < 2000 and terminated:
+            self._told |= accept_lens(text)
+            state.caption = [*state.caption[1 - _CAPTION_LINES :], text]
+        return False
+
+    def _close_table(self, state: _Source) -> None:
+        collector, state.table = state.table, None
+        table = collector.table() if collector is not None else None
+        if table is None or not self._table(state, table):
+            self._ignored += len(collector.rows) if collector is not None else 0
+        state.caption = []
+
+    def _table(self, state: _Source, table: Table) -> bool:
+        if aiperf_console.is_console(table):
+            self._close_results(state)
+            state.console = aiperf_console.console_row(table)
+            aiperf_console.add_settings(state.console, state.settings)
+            return True
+        caption = "\n".join(reversed([line for line in state.caption if line.strip()]))
+        told = {**state.settings, **caption_settings(caption)}
+        rows = read_table(table, caption, told)
+        self._rows += [_sourced(row, state) for row in rows or []]
+        return rows is not None
+
+    def _close_results(self, state: _Source) -> None:
+        """End the open block, report or console table of this source."""
+        for opened in (state.block, state.report):
+            if opened is not None:
+                row = opened.row(state.settings)
+                self._damaged += opened.damaged
+                if row is not None:
+                    row = _sourced(row, state)
+                    self._rows.append(row)
+                    self._fail(state, row.value("failed"))
+        if state.console is not None:
+            self._rows.append(_sourced(state.console.done(), state))
+        if state.block or state.report or state.console:
+            state.label = state.started = state.progress = None
+        state.block = state.report = state.console = None
+
+    def _end_client(self, state: _Source) -> None:
+        """Settle a client that began and printed no result."""
+        self._fail(state, None)
+        if state.started is not None:
+            told = {key: value for key, value in state.settings.items() if key != "tool"}
+            self._told = {**told, **self._told}
+            if state.progress:
+                self._told["progress"] = [*state.progress]
+
+    def _fail(self, state: _Source, failed: float | None) -> None:
+        found = state.failures.found(failed)
+        if not found and failed:
+            row = self._rows[-1]
+            text = f"{failed:.0f} requests failed"
+            found = [Failure(text, int(failed), row.offset, row.line)]
+        self._failures += found
+        state.failures = FailureCounter()
+
+
+def _sourced(row: ResultRow, state: _Source) -> ResultRow:
+    told: dict[str, JSON] = {}
+    if state.name is not None:
+        told["source"] = state.name
+    names = row.context.get("lora_names")
+    if state.label is not None:
+        told["label"] = state.label
+    elif isinstance(names, list):
+        told["label"] = "lora" if names else "base"
+    return replace(row, context={**row.context, **told})
+
+
+def _same(before: dict[str, JSON], after: dict[str, JSON]) -> bool:
+    return all(before.get(key) == value for key, value in after.items())
+
+
+def _label(remark: str) -> str | None:
+    """Give the name in a remark such as '# client, run 2': whose lines these are is no name."""
+    parts = [part.strip(" #:=-") for part in re.split(r"[,;:]", remark)]
+    kept = [part for part in parts if part.lower() not in ("client", "server", "bench", "log", "")]
+    return clean_text(kept[0], 120) if kept else None
+
+
+def _without_bar(text: str) -> str:
+    """Cut off a progress bar that stands before a message on the same line."""
+    bar = _PROGRESS.match(text)
+    return text[bar.end() :] if bar else text
+
+
+def _with_defaults(rows: list[ResultRow]) -> list[ResultRow]:
+    found = []
+    for row in rows:
+        told = client.defaults(row.tool, row.context)
+        context = {**row.context, "defaults": told} if told else row.context
+        found.append(replace(row, context=context))
+    return found
+
+
+def read_text(data: bytes) -> ResultReading:
+    """Read a whole text, such as the output of a client."""
+    reader, ignored = TextResults(), 0
+    for text, offset, line, terminated in _lines(data):
+        taken = reader.take(text, offset, line, terminated=terminated)
+        ignored += not taken and bool(text.strip())
+    found = reader.finish()
+    return replace(found, ignored_lines=found.ignored_lines + ignored)
+
+
+def _lines(data: bytes) -> Iterator[tuple[str, int, int, bool]]:
+    feed = LineFeed(Position(0, 1, b"", 0), DOCUMENT_LIMIT)
+    for line in [*feed.push(data.removeprefix(b"\xef\xbb\xbf")), *feed.rest()]:
+        yield line.raw.decode("utf-8", "replace"), line.offset, line.line, line.terminated
