@@ -82,7 +82,7 @@ def demo(var: Path) -> Iterator[str]:
         yield _link(process)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.communicate(timeout=30)
 
 
 def _link(process: subprocess.Popen[str]) -> str:

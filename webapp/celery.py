@@ -26,6 +26,7 @@ app = Celery("throughline")
 app.conf.update(
     broker_url=broker_url(settings.REDIS_URL),
     broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,  # a worker outlives any outage of Redis
     # longer than the longest operation, so that no message is delivered again while it runs
     broker_transport_options={
         "visibility_timeout": 600,

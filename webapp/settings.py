@@ -14,6 +14,7 @@ from csp.constants import NONE, SELF
 
 from webapp import env
 from webapp.durations import Durations
+from webapp.embedded.redis import embedded_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("THROUGHLINE_VAR", str(BASE_DIR / "var"))).resolve()
@@ -96,7 +97,7 @@ DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis carries bells and the live feed only; nothing is lost with it. See webapp/embedded/redis.py.
-REDIS_URL = env.text("REDIS_URL", f"unix://{VAR_DIR / 'redis' / 'redis.sock'}?db=0")
+REDIS_URL = env.text("REDIS_URL", embedded_url(VAR_DIR / "redis"))
 
 AUTH_USER_MODEL = "people.Person"
 LOGIN_URL = "sign-in"
@@ -111,6 +112,10 @@ SESSION_COOKIE_SECURE = SECURE_COOKIES
 CSRF_COOKIE_SECURE = SECURE_COOKIES
 if SECURE_COOKIES:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_SSL_REDIRECT = True
+    SECURE_HSTS_SECONDS = 30 * 86400
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
