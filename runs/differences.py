@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runs.comparisons import Compared, Launch, Pair, Side
+from runs.comparisons import Compared, Pair
 from runs.engines.registry import ENGINES
 from runs.engines.sglang.flags import FlagError
 from runs.metrics.configdiff import Change, Config, config_diff
 from runs.models import Arm, LogStream, State
 from runs.runpage import evidence_words
+from runs.sides import Launch, Side
 
 # of a start-up log, what limits the measurement; the rest is the engine's own business
 LIMITS = ("max_running_requests", "max_total_num_tokens", "kv_cache_tokens", "context_len")

@@ -10,34 +10,16 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from runs.charts import LAST, READ, Line, Readings, ratio, readings
+from runs.charts import ratio, readings
 from runs.expected import left_of
-from runs.models import Arm, Attempt, Caveat, Event, Level, LogStream, Run, Sample, State
-from runs.models.states import ACTIVE
+from runs.models import Arm, Attempt, Caveat, Event, Level, LogStream, Run, State
+from runs.runlines import is_speculative, last_decode, server_stream
+from runs.runphases import Phase, phases
 from runs.templatetags.measures import MINUS, clock, number
 
-PHASE_WORDS = {
-    State.ACQUIRING: ("waiting for the host", "acquired"),
-    State.PREPARING: ("preparing", "prepared"),
-    State.STARTING: ("starting server", "server started"),
-    State.WAITING_READY: ("waiting until ready", "ready"),
-    State.MEASURING: ("measuring", "measured"),
-    State.COLLECTING: ("collecting", "collected"),
-}
 # told by the phases bar and by the table of levels already, or in the log for each batch size
 QUIET_EVENTS = {"state", "server_args", "load-done"}
 EVENTS_SHOWN = 14
-
-
-@dataclass(frozen=True)
-class Phase:
-    """One stretch of a run. ``seconds`` is None until it has begun; ``weight`` is its width."""
-
-    state: str
-    words: str
-    seconds: float | None
-    status: str  # done, now, next, failed
-    weight: float
 
 
 @dataclass(frozen=True)
@@ -60,30 +42,6 @@ class LevelRow:
     def itl_s(self) -> float | None:
         """Median seconds between two chunks; the driver's own word, none from imports."""
         return (self.level.summary.get("itl") or {}).get("p50")
-
-
-@dataclass(frozen=True)
-class Number:
-    """A big number and the baseline's beneath it. ``better`` is "", "better" or "worse"."""
-
-    label: str
-    value: float | None
-    digits: int
-    unit: str
-    base: float | None
-    change: float | None
-    points: int | None  # the difference of two shares in points, where the value is a share
-    better: str
-
-
-@dataclass(frozen=True)
-class Numbers:
-    cells: list[Number]
-    waiting: float | None
-    base_waiting: float | None
-    lines: int
-    level: Level | None
-    final: bool
 
 
 @dataclass(frozen=True)
@@ -149,10 +107,6 @@ class RunPage:
         return f"{reverse('compare')}?arms={pair[0].pk}~{pair[1].pk}"
 
 
-def is_speculative(arm: Arm) -> bool:
-    return bool(arm.config.flags.get("--speculative-algorithm"))
-
-
 def run_page(run: Run) -> RunPage:
     """Gather; a handful of queries whatever the length of the run."""
     attempt = run.attempts.order_by("-n").first()
@@ -183,12 +137,6 @@ def run_page(run: Run) -> RunPage:
     )
 
 
-def server_stream(attempt: Attempt | None) -> LogStream | None:
-    if attempt is None:
-        return None
-    return attempt.streams.filter(role=LogStream.Role.SERVER).first()
-
-
 def baseline_of(run: Run) -> Run | None:
     """The latest good launch of the campaign's first arm; none for that arm itself."""
     return (
@@ -216,36 +164,6 @@ def split_reason(text: str) -> tuple[str, list[str]]:
     """The sentence of an ending, and the last log lines that were kept with it."""
     sentence, _, lines = text.partition("Last lines of the server log:")
     return sentence.strip(), lines.strip("\n").splitlines() if lines else []
-
-
-def phases(run: Run, now: datetime) -> list[Phase]:
-    """The run's way through its states, as wide as the time each took."""
-    begun = {
-        event.data.get("to"): event.at for event in run.events.filter(kind="state").order_by("pk")
-    }
-    known = [state for state in ACTIVE if state in begun]
-    if not known and run.is_final:
-        return []  # an import, or it was stopped before it began
-    ends = [*(begun[s] for s in known[1:]), run.ended_at or now][: len(known)]
-    spent = {s: (end - begun[s]).total_seconds() for s, end in zip(known, ends, strict=True)}
-    whole = sum(spent.values()) or 1.0
-    return [_phase(run, state, known, spent.get(state), whole) for state in ACTIVE]
-
-
-def _phase(
-    run: Run, state: State, known: list[State], seconds: float | None, whole: float
-) -> Phase:
-    now, done = PHASE_WORDS[state]
-    if seconds is None:
-        return Phase(state, now, None, "next", 0.06)
-    last = state == known[-1]
-    ended_badly = run.is_final and run.state != State.SUCCEEDED
-    if last and ended_badly:
-        status = "failed"
-    else:
-        status = "now" if last and not run.is_final else "done"
-    words = done if status == "done" else now
-    return Phase(state, words, seconds, status, max(seconds / whole, 0.06))
 
 
 def level_rows(
@@ -318,91 +236,6 @@ def measuring_start(levels: Sequence[Level]) -> float | None:
     """Epoch seconds of the first level's start."""
     starts = [level.started for level in levels if level.started is not None]
     return min(starts) if starts else None
-
-
-def last_decode(stream: LogStream, n: int = LAST) -> list[Line]:
-    lines = stream.samples.filter(phase=Sample.Phase.DECODE).order_by("-seq")
-    return list(lines.values_list(*READ, named=True)[:n])
-
-
-def numbers(page: RunPage, base: Readings | None) -> Numbers:
-    """The big numbers: of the last decode lines while it runs, of the last level afterwards."""
-    level = page.current or _last_done(page)
-    own = _own_readings(page, level)
-    if own is None:
-        return Numbers([], None, None, 0, level, page.run.is_final)
-    pairs: list[tuple[str, str, int, str, int]] = [
-        ("output tok/s", "output_tps", 0, "", 1),
-        ("accept len", "accept_len", 2, "", 1),
-        ("steps", "steps", 1, "per s", 0),
-        ("running, waiting", "running", 0, "", 0),
-        ("KV usage", "token_usage", 2, "", 0),
-    ]
-    cells = [_number(own, base, *pair) for pair in pairs]
-    return Numbers(
-        cells=cells,
-        waiting=own.waiting,
-        base_waiting=base.waiting if base else None,
-        lines=own.lines,
-        level=level,
-        final=page.run.is_final,
-    )
-
-
-def _number(
-    own: Readings, base: Readings | None, label: str, key: str, digits: int, unit: str, good: int
-) -> Number:
-    """One cell. Only more throughput and more accept len are good by themselves (``good``)."""
-    value, before = getattr(own, key), getattr(base, key) if base else None
-    change = ratio(value, before)
-    better = ""
-    if good and change is not None and abs(change - 1) >= 0.005:
-        better = "better" if change > 1 else "worse"
-    if key == "output_tps" and value is not None and value < 100:
-        digits = 1
-    points = None
-    if key == "token_usage":  # a share: a per cent of a per cent would mislead
-        change, points = None, None if None in (value, before) else round(100 * (value - before))
-    return Number(label, value, digits, unit, before, change, points, better)
-
-
-def _own_readings(page: RunPage, level: Level | None) -> Readings | None:
-    if page.stream is None:
-        return None
-    if page.run.is_active or level is None or level.started is None:
-        lines = last_decode(page.stream)
-    else:
-        lines = in_window(page.stream, level)
-    return readings(lines, speculative=page.speculative) if lines else None
-
-
-def _last_done(page: RunPage) -> Level | None:
-    done = [row.level for row in page.rows if row.level.state == Level.State.DONE]
-    return done[-1] if done else None
-
-
-def in_window(stream: LogStream, level: Level) -> list[Line]:
-    """The decode lines printed inside a level's window."""
-    if level.started is None or level.ended is None:
-        return []
-    lines = stream.samples.filter(
-        phase=Sample.Phase.DECODE, time__gte=level.started, time__lte=level.ended
-    )
-    return list(lines.values_list(*READ, named=True).order_by("seq"))
-
-
-def baseline_readings(page: RunPage) -> Readings | None:
-    """The baseline's medians at the level that the big numbers speak of."""
-    level = page.current or _last_done(page)
-    if level is None or page.baseline is None:
-        return None
-    attempt = page.baseline.attempts.order_by("-n").first()
-    stream = server_stream(attempt)
-    if attempt is None or stream is None:
-        return None
-    same = attempt.levels.filter(concurrency=level.concurrency, state=Level.State.DONE).first()
-    lines = in_window(stream, same) if same else []
-    return readings(lines, speculative=is_speculative(page.baseline.arm)) if lines else None
 
 
 def marks(page: RunPage) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from typing import Any
 from django.utils import timezone
 
 from runs.charts import comparison_series
-from runs.comparisons import Compared, Pair, Row, Side
+from runs.comparisons import Compared, Pair, Row
 from runs.differences import Difference, caveats, differences, engine_version
 from runs.metrics.compare import LevelChange
 from runs.models import Comparison, Note
+from runs.sides import Side
 
 VERSION = 1
 # Flags whose values say how it was measured. Anything else may hold a path, a key or a name.
@@ -40,7 +41,7 @@ def snapshot(compared: Compared, notes: Iterable[Note]) -> dict[str, Any]:
     hosts = _host_names(compared)
     return {
         "version": VERSION,
-        "made_at": timezone.now().isoformat(timespec="minutes"),
+        "made_at": f"{timezone.now():%-d %b %Y %H:%M} UTC",
         "question": compared.base.arm.campaign.question,
         "simulated": compared.simulated,
         "arms": [_arm(side, hosts) for side in compared.sides],

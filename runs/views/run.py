@@ -15,7 +15,8 @@ from runs.actions.cancel import cancel_run
 from runs.loglines import TAIL, log_part
 from runs.models import LogStream, Run
 from runs.points import newest_stream
-from runs.runpage import baseline_readings, marks, numbers, run_page
+from runs.runnumbers import baseline_readings, numbers
+from runs.runpage import marks, run_page
 from runs.views.notes import notes_rail
 from runs.views.who import person
 

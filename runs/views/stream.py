@@ -26,7 +26,8 @@ from runs.loglines import BATCH as LOG_BATCH
 from runs.loglines import log_part
 from runs.models import Level, LogStream, Run
 from runs.points import BATCH, newest_stream, points_after
-from runs.runpage import baseline_readings, marks, numbers, run_page
+from runs.runnumbers import baseline_readings, numbers
+from runs.runpage import marks, run_page
 
 LIFE = 600.0  # seconds; then the browser comes again with its own cursor
 BEAT = 2.5  # seconds without a ring; the page says "reconnecting" after twice that

@@ -1,41 +1,10 @@
 // Four charts of a run under one cursor, drawn by uPlot.
-import { armColor, armDash, color, onTheme } from "./palette.js";
+import { SPECS, clock, fixed, group, roundUp, show } from "./chartspecs.js";
+import { armColor, color, onTheme } from "./palette.js";
 import { alignByLevel, decodeLines, merge, nearest, zeroOf } from "./series.js";
 
 const AXIS = 46; // px at the left, equal in all charts so that one cursor fits all
 const BOTTOM = 28;
-
-const group = (value) => Math.round(value).toLocaleString("en-GB");
-const fixed = (digits) => (value) => value.toFixed(digits);
-const UNKNOWN = "·";
-const show = (value, words) => (value === null || value === undefined ? UNKNOWN : words(value));
-
-export const clock = (seconds) => {
-  const whole = Math.max(0, Math.floor(seconds));
-  const parts = [Math.floor(whole / 60) % 60, String(whole % 60).padStart(2, "0")];
-  const hours = Math.floor(whole / 3600);
-  return hours ? `${hours}:${String(parts[0]).padStart(2, "0")}:${parts[1]}` : parts.join(":");
-};
-
-const SPECS = {
-  output_tps: { own: ["output_tps"], base: "output_tps", from: 0, step: 1, words: (v) => (v >= 100 ? group(v) : v.toFixed(1)) },
-  accept_len: { own: ["accept_len"], base: "accept_len", from: 1, least: 2, up: Math.ceil, every: 1, words: fixed(2) },
-  requests: { own: ["running", "waiting"], base: null, from: 0, least: 2, up: roundUpCount, words: group },
-  token_usage: { own: ["token_usage"], base: null, from: 0, top: 1, words: fixed(2) },
-};
-
-/** The next number at or above `value` whose half is round too. */
-function roundUp(value) {
-  const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((m) => m * power).find((top) => top >= value * 0.999);
-}
-
-/** The same for counts: their half is a whole number. */
-function roundUpCount(value) {
-  let top = 2;
-  while (top < value) top = Number.isInteger(Math.log2(top)) ? top * 1.5 + (top === 2 ? 1 : 0) : 2 ** Math.ceil(Math.log2(top));
-  return top;
-}
 
 export class Charts {
   constructor(root, marks, onPick) {
@@ -132,6 +101,8 @@ export class Charts {
         cursor: {
           y: false,
           sync: { key: "run" },
+          // the baseline is read at the right; its own point would sit beside the cursor
+          dataIdx: (u, i, at) => (i > spec.own.length ? null : at),
           points: { size: 7, width: 2, stroke: () => color("--accent"), fill: () => color("--surface") },
           drag: { x: true, y: false, setScale: false },
         },
@@ -288,7 +259,8 @@ export class Charts {
   band(left, right, words, kind) {
     const span = document.createElement("span");
     span.className = kind;
-    span.textContent = right - left > 14 ? words : "";
+    const fits = (text) => right - left > 6.4 * text.length + 6;
+    span.textContent = [words, words.replace("level ", "")].find(fits) ?? "";
     span.style.left = `${left}px`;
     span.style.width = `${Math.max(right - left - 2, 0)}px`;
     return span;

@@ -93,10 +93,14 @@ async function poll() {
   try {
     await backfill(points, ring);
     const page = await reloadParts();
-    charts.setMarks(JSON.parse(page.getElementById("run-marks").textContent));
+    const fresh = JSON.parse(page.getElementById("run-marks").textContent);
+    charts.setMarks(fresh);
     draw();
+    pane.replace(page);
+    const end = page.getElementById("live").dataset.logEnd;
+    if (end !== undefined) logEnd = Number(end);
     heard = Date.now();
-    ended = page.getElementById("run-marks").textContent.includes('"final": true');
+    ended = fresh.final;
     say(ended ? "" : "The live stream cannot be opened; this page asks every 3 s instead.");
   } catch {
     say(`No answer from Throughline. The run goes on without this page.${upTo()}`);

@@ -53,6 +53,15 @@ export class LogPane {
     this.label();
   }
 
+  /** Takes over the lines of a page that was loaded anew. */
+  replace(page) {
+    const list = page.querySelector("#log [data-lines]");
+    if (!list) return;
+    this.list.replaceChildren(...list.children);
+    if (this.list.childElementCount) this.root.querySelector("[data-log-empty]")?.remove();
+    if (this.follows) this.toEnd();
+  }
+
   /** Marks the line at a byte; `jump` scrolls there and stops following. */
   hold(offset, jump) {
     this.list.querySelector(".hit")?.classList.remove("hit");

@@ -1,5 +1,4 @@
-// Colours and dashes of the page for drawings, which know no style sheet.
-const ARM_DASH = { a: [5, 3], b: [], c: [8, 2, 2, 2], d: [2, 2], e: [10, 3], f: [1, 3] };
+// Colours of the page for drawings, which know no style sheet.
 
 let known = {};
 
@@ -9,7 +8,6 @@ export function color(name) {
 }
 
 export const armColor = (letter) => color(`--arm-${letter.toLowerCase()}`);
-export const armDash = (letter) => ARM_DASH[letter.toLowerCase()] ?? [];
 
 /** Calls back when light turns to dark or dark to light. */
 export function onTheme(callback) {

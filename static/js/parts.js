@@ -1,5 +1,5 @@
 // Parts of the page that the server renders anew, and clocks that tick between two of them.
-import { clock } from "./charts.js";
+import { clock } from "./chartspecs.js";
 
 const shown = new Map();
 

@@ -123,6 +123,16 @@ function launches(series) {
   });
 }
 
+/** The middle of the longest stretch between two points: there is room for a name. */
+function amid(points) {
+  if (points.length < 2) return { x: points[0].user, y: points[0].output };
+  const most = { x: Math.max(...points.map((p) => p.user)), y: Math.max(...points.map((p) => p.output)) };
+  const long = (a, b) => Math.hypot((a.user - b.user) / most.x, (a.output - b.output) / most.y);
+  const ends = points.slice(1).map((point, i) => [points[i], point]);
+  const [a, b] = ends.reduce((best, pair) => (long(...pair) > long(...best) ? pair : best));
+  return { x: (a.user + b.user) / 2, y: (a.output + b.output) / 2 };
+}
+
 function pareto(series) {
   const both = (side) => side.points.filter((point) => point.user !== null && point.output !== null);
   const traces = series.map((side, i) => ({
@@ -144,10 +154,8 @@ function pareto(series) {
       xaxis: axis({ title: { text: "tok/s per user", font: font(), standoff: 6 }, range: upTo("x"), nticks: 6 }),
       yaxis: axis({ range: upTo("y"), tickformat: ",~g", nticks: 6 }),
       annotations: named.map((side) => {
-        const points = both(side);
-        const middle = points[Math.floor((points.length - 1) / 2)];
-        // on the side away from the numbers
-        return { ...label(side, middle.user, middle.output, 0), xanchor: side === named[0] ? "left" : "right", xshift: side === named[0] ? 12 : -12 };
+        const { x, y } = amid(both(side));
+        return { ...label(side, x, y, 0), xanchor: "left", xshift: 10 };
       }),
     },
   };

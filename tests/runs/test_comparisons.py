@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from runs.comparisons import capped_words, compare_arms, pair, side_of, side_of_run
+from runs.comparisons import capped_words, compare_arms, pair
 from runs.differences import caveats, chips, commands, coverage, differences
 from runs.models import Arm, Attempt, Caveat, Level, State
+from runs.sides import side_of, side_of_run
 from tests.factories import (
     make_arm,
     make_attempt,

@@ -7,9 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.comparisons import Pair, pair, side_of_run
+from runs.comparisons import Pair, pair
 from runs.differences import differences
 from runs.models import Run
+from runs.sides import side_of_run
 from runs.templatetags.measures import change, number, tps
 
 
