@@ -89,7 +89,6 @@ _WORDS = {
     "extra_request_body": "extra_request_body",
     "extra_body": "extra_request_body",
     "extra_inputs": "extra_inputs",
-    "url": "url",
 }
 _WHOLE = (
     "num_prompts",

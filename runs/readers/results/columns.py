@@ -18,30 +18,38 @@ class Column:
 
 
 _FAMILIES = (
-    ("ttft", r"\bttft\b|time to first (?:output )?token|首\s*(?:个)?\s*token|首字|首包"),
-    ("tpot", r"\btpot\b|time per output token|每\s*(?:个)?\s*(?:输出)?\s*token|单\s*token"),
-    ("itl", r"\bitl\b|inter[- ]?token(?: latency)?|token\s*间"),
-    ("e2e", r"\be2el?\b|end[- ]to[- ]end|request latency|端到端|总时延|总延迟|请求时延|请求延迟"),
+    (
+        "ttft",
+        r"(?<![a-z])ttft(?![a-z])|time to first (?:output )?token|首\s*(?:个)?\s*token|首字|首包",
+    ),
+    (
+        "tpot",
+        r"(?<![a-z])tpot(?![a-z])|time per output token|每\s*(?:个)?\s*(?:输出)?\s*token|单\s*token",
+    ),
+    ("itl", r"(?<![a-z])itl(?![a-z])|inter[- ]?token(?: latency)?|token\s*间"),
+    (
+        "e2e",
+        r"(?<![a-z])e2el?(?![a-z])|end[- ]to[- ]end|request latency|端到端|总时延|总延迟|请求时延|请求延迟",
+    ),
 )
 _TOKENS = (
     r"(?:tok(?:en)?s?\s*/\s*s(?:ec(?:ond)?)?|tok s|tps|tokens per second|token/秒|throughput|吞吐)"
 )
+_ONE = (
+    r"(?:(?:per|/)[- ]?(?:user|request|req|client|stream)\b|"
+    r"单用户|单请求|每用户|每请求|单路|单并发)"
+)
+_OUT = r"(?:output|gen(?:eration)?|decode|aggregate|输出|生成|解码|聚合)"
 _RATES = (
-    (
-        "user_tps",
-        rf"(?:(?:per|/)[- ]?(?:user|request|req|client|stream)|per user|单用户|单请求|每用户|每请求|单路|单并发).*{_TOKENS}"
-        rf"|{_TOKENS}.*(?:(?:per|/)\s*(?:user|request|req|client|stream)\b|单用户|单请求|每用户|每请求|单路|单并发)",
-    ),
+    ("user_tps", rf"{_ONE}.*{_TOKENS}|{_TOKENS}.*{_ONE}"),
     (
         "requests_per_s",
-        r"req(?:uest)?s?\s*/\s*s|\bqps\b|\brps\b|request throughput|requests per second|请求吞吐|每秒请求",
+        r"req(?:uest)?s?\s*/\s*s|\bqps\b|\brps\b|request throughput|requests per second|"
+        r"请求吞吐|每秒请求",
     ),
-    ("peak_output_tps", rf"(?:peak|max|峰值).*(?:output|gen|输出|生成).*{_TOKENS}"),
+    ("peak_output_tps", rf"(?:peak|max|峰值).*{_OUT}.*{_TOKENS}"),
     ("input_tps", rf"(?:input|prefill|prompt|输入|预填充).*{_TOKENS}"),
-    (
-        "output_tps",
-        rf"(?:output|gen(?:eration)?|decode|aggregate|输出|生成|解码|聚合).*{_TOKENS}|{_TOKENS}.*\b(?:output|aggregate)\b",
-    ),
+    ("output_tps", rf"{_OUT}.*{_TOKENS}|{_TOKENS}.*\b(?:output|aggregate)\b"),
     ("total_tps", rf"(?:total|总).*{_TOKENS}"),
     # Nothing says which tokens; in this field it is the output.
     ("output_tps", rf"\A(?:system |系统)?{_TOKENS}\W*(?:量|率)?\W*(?:{_TOKENS})?\W*\Z"),
@@ -49,34 +57,37 @@ _RATES = (
 _PLAIN = (
     (
         "concurrency",
-        r"\A(?:max[ _-]?|target |num |number of )?(?:conc(?:urrency|urrent)?(?: requests| users| level)?|clients?|users?|c|bs)\Z"
-        r"|\A(?:最大)?并发(?:数|度|量|请求数?|用户数?)?\Z",
+        r"\A(?:max |target |num |number of )?"
+        r"(?:conc(?:urrency|urrent)?(?: requests| users| level)?|clients?|users?|c|bs)\Z|"
+        r"\A(?:最大)?并发(?:数|度|量|请求数?|用户数?)?\Z",
     ),
     (
         "steps",
-        r"\A(?:spec(?:ulative)?[ _-]?)?(?:num[ _-]?)?(?:draft )?steps\Z|\A(?:推测|投机|草稿)?步数\Z",
+        r"\A(?:spec(?:ulative)? ?)?(?:num ?)?(?:draft )?steps\Z|\A(?:推测|投机|草稿)?步数\Z",
     ),
     (
         "arm",
-        r"\A(?:arm|config(?:uration)?|setup|variant|mode|method|name|label|tag|run|配置|方案|模式|方法|名称)\Z",
+        r"\A(?:arm|config(?:uration)?|setup|variant|mode|method|name|label|tag|run|"
+        r"配置|方案|模式|方法|名称)\Z",
     ),
     ("model", r"\A(?:model|模型)\Z"),
-    ("accept_len", r"accept(?:ance|ed)?[ _-]?len(?:gth)?|\bacc[ _-]?len|接受长度|接收长度"),
-    ("accept_rate", r"accept(?:ance)?[ _-]?rate|接受率|接收率|命中率.*draft"),
-    ("input_len", r"\A(?:isl|(?:random )?input[ _-]?len(?:gth)?|prompt len(?:gth)?|输入长度)\Z"),
-    ("output_len", r"\A(?:osl|(?:random )?output[ _-]?len(?:gth)?|输出长度)\Z"),
-    ("num_prompts", r"\A(?:num[ _-]?prompts|prompts|请求数|总请求数)\Z"),
+    ("accept_len", r"accept(?:ance|ed)?[ -]?len(?:gth)?|\bacc[ -]?len|接受长度|接收长度"),
+    ("accept_rate", r"accept(?:ance)?[ -]?rate|接受率|接收率"),
+    ("input_len", r"\A(?:isl|(?:random )?input[ -]?len(?:gth)?|prompt len(?:gth)?|输入长度)\Z"),
+    ("output_len", r"\A(?:osl|(?:random )?output[ -]?len(?:gth)?|输出长度)\Z"),
+    ("num_prompts", r"\A(?:num[ -]?prompts|prompts|请求数|总请求数)\Z"),
     ("completed", r"\A(?:completed|successful(?: requests)?|成功(?:数|请求数)?)\Z"),
     ("failed", r"\A(?:failed|errors?|failed requests|失败(?:数|请求数)?)\Z"),
     ("duration_s", r"\A(?:benchmark )?duration|\A(?:总)?耗时|测试时长"),
-    ("request_rate", r"\A(?:request[ _-]?rate|请求速率)\Z"),
+    ("request_rate", r"\A(?:request[ -]?rate|请求速率)\Z"),
 )
 _UNIT = re.compile(
-    r"[(\[（【/_ ,](ms|us|µs|μs|s|sec|secs|seconds|毫秒|秒|%|percent)[)\]）】]?\s*\Z|(毫秒|秒|%)\s*[)）]?\Z"
+    r"[(\[（【/_ ,](ms|us|µs|μs|s|sec|secs|seconds|毫秒|秒|%|percent)[)\]）】]?\s*\Z|"
+    r"(毫秒|秒|%)\s*[)）]?\Z"
 )
 _STAT = re.compile(
-    r"(?i)\b(mean|avg|average|median|std|min|max|p[0-9]{1,2}(?:\.[0-9]{1,2})?)\b|(平均|均值|中位数?|最大|最小)"
-    r"|([0-9]{2})\s*(?:分位|%|th)"
+    r"(?<![a-z])(mean|avg|average|median|std|min|max|p[0-9]{1,2}(?:\.[0-9]{1,2})?)(?![a-z0-9])|"
+    r"(平均|均值|中位数?|最大|最小)|([0-9]{2})\s*(?:分位|%|th)"
 )
 _TIMES = ("ttft", "tpot", "itl", "e2e")
 

@@ -15,8 +15,8 @@ _OFF = re.compile(
     r"关闭?|不开|未开启?|无|基线|原始)\Z"
 )
 _STEPS = re.compile(
-    r"(?i)\A(?:(?:spec(?:ulative)?[-_ ]?)?(?:num[-_ ]?)?(?:steps?|mtp|eagle3?|nextn|draft|步数?)\s*[=:\-_ ]?\s*([0-9]{1,2})"
-    r"|([0-9]{1,2})\s*(?:steps?|步)?)\Z"
+    r"(?i)\A(?:(?:spec(?:ulative)?[-_ ]?)?(?:num[-_ ]?)?(?:steps?|mtp|eagle3?|nextn|draft|步数?)"
+    r"\s*[=:\-_ ]?\s*([0-9]{1,2})|([0-9]{1,2})\s*(?:steps?|步)?)\Z"
 )
 _LEVEL = re.compile(r"(?i)\A(?:c|conc(?:urrency)?|bs|并发)?\s*[=:@]?\s*([0-9]{1,6})\Z")
 _THOUSANDS = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,4})?)\s?[kK]\Z")
@@ -100,36 +100,31 @@ class Comparison:
         return builder
 
 
+_COUNT = r"([0-9.]{1,8}k?)"
+_REAL = r"([0-9]{1,2}(?:\.[0-9]{1,3})?)"
+
+
+def _said(english: str, chinese: str, value: str) -> re.Pattern[str]:
+    return re.compile(rf"(?i)\b(?:{english})\s*[=:]?\s*{value}\b|(?:{chinese})\s*[=:：]?\s*{value}")
+
+
 _CAPTION = (
-    (
-        "input_len",
-        re.compile(
-            r"(?i)\b(?:isl|input(?: len(?:gth)?)?)\s*[=:]?\s*([0-9.]{1,8}k?)\b|输入(?:长度)?\s*[=:：]?\s*([0-9.]{1,8}k?)"
-        ),
-    ),
-    (
-        "output_len",
-        re.compile(
-            r"(?i)\b(?:osl|output(?: len(?:gth)?)?)\s*[=:]?\s*([0-9.]{1,8}k?)\b|输出(?:长度)?\s*[=:：]?\s*([0-9.]{1,8}k?)"
-        ),
-    ),
-    (
-        "temperature",
-        re.compile(
-            r"(?i)\btemp(?:erature)?\s*[=:]?\s*([0-9]{1,2}(?:\.[0-9]{1,3})?)\b|温度\s*[=:：]?\s*([0-9]{1,2}(?:\.[0-9]{1,3})?)"
-        ),
-    ),
+    ("input_len", _said(r"isl|input(?: len(?:gth)?)?", "输入(?:长度)?", _COUNT)),
+    ("output_len", _said(r"osl|output(?: len(?:gth)?)?", "输出(?:长度)?", _COUNT)),
+    ("temperature", _said(r"temp(?:erature)?", "温度", _REAL)),
+    ("seed", _said("seed", "种子", "([0-9]{1,9})")),
     (
         "repeats",
         re.compile(
-            r"(?i)\b([0-9]{1,3}) (?:repeats|repetitions|runs)\b|(?:重复|各跑)\s*([0-9]{1,3})\s*(?:次|遍)"
+            r"(?i)\b([0-9]{1,3}) (?:repeats|repetitions|runs)\b|"
+            r"(?:重复|各跑)\s*([0-9]{1,3})\s*(?:次|遍)"
         ),
     ),
-    ("seed", re.compile(r"(?i)\bseed\s*[=:]?\s*([0-9]{1,9})\b|种子\s*[=:：]?\s*([0-9]{1,9})")),
 )
 _ACCEPT = re.compile(r"(?i)accept(?:ance)?[ _-]?len(?:gth)?|接受长度")
 _ACCEPT_PAIR = re.compile(
-    r"(?i)(?:steps?\s*[=:]?\s*|步数\s*[=:：]?\s*)([0-9]{1,2})\s*[:：=]?\s+([0-9]{1,2}(?:\.[0-9]{1,4})?)(?![0-9.])(?=[\s,;，；/]|\Z)"
+    r"(?i)(?:steps?\s*[=:]?\s*|步数\s*[=:：]?\s*)([0-9]{1,2})\s*[:：=]?\s+"
+    r"([0-9]{1,2}(?:\.[0-9]{1,4})?)(?![0-9.])(?=[\s,;，；/]|\Z)"
 )
 
 

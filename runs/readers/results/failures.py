@@ -16,7 +16,7 @@ _EXCEPTION = re.compile(
 _LAST_LINE = re.compile(
     r"(?:\\n|\A)([A-Za-z_.]{1,80}(?:Error|Exception|Timeout)[A-Za-z]{0,20}(?:: [^\\]{0,200})?)"
 )
-HINTS = ("output.error=", "Failed requests during", "Error ", "Exception", "Interrupt")
+HINTS = ("output.error=", "Failed requests during", "Error ", "Error:", "Exception", "Interrupt")
 
 
 @dataclass(slots=True)
@@ -51,22 +51,28 @@ class FailureCounter:
             return True
         return False
 
-    def found(self, failed: float | None) -> list[Failure]:
-        """Give what failed; `failed` is the number the result itself tells."""
-        commonest = max(self.texts, key=lambda each: self.texts[each]) if self.texts else ""
-        found: list[Failure] = []
+    @property
+    def commonest(self) -> str:
+        return max(self.texts, key=lambda each: self.texts[each]) if self.texts else ""
+
+    def of_result(self, failed: float | None) -> list[Failure]:
+        """Give the failed requests; `failed` is the number that the result itself tells."""
         if self.first is not None:
-            text = f"{self.requests} requests failed: {commonest}"
-            found.append(Failure(text, self.requests, self.first.offset, self.first.line))
-        elif self.listed is not None:
+            text = f"{self.requests} requests failed: {self.commonest}"
+            return [Failure(text, self.requests, self.first.offset, self.first.line)]
+        if self.listed is not None:
             number = "" if failed is None else f"{failed:.0f} "
-            text = f"{number}requests failed: {commonest or self.listed.text}"
+            text = f"{number}requests failed: {self.commonest or self.listed.text}"
             count = None if failed is None else int(failed)
-            found.append(Failure(text, count, self.listed.offset, self.listed.line))
-        if self.fatal is not None:
-            text = f"the client ended without a result: {self.fatal.text}"
-            found.append(Failure(text, None, self.fatal.offset, self.fatal.line))
-        return found
+            return [Failure(text, count, self.listed.offset, self.listed.line)]
+        return []
+
+    def of_client(self) -> list[Failure]:
+        """Give how a client ended that printed no result."""
+        if self.fatal is None:
+            return []
+        text = f"the client ended without a result: {self.fatal.text}"
+        return [Failure(text, None, self.fatal.offset, self.fatal.line)]
 
 
 def _cause(text: str) -> str:

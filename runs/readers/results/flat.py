@@ -1,4 +1,4 @@
-"""Flat records with keys such as 'p99_ttft_ms', as bench_serving and vllm bench serve write them."""
+"""Flat records with keys such as 'p99_ttft_ms', as bench_serving and vllm bench serve write."""
 
 import re
 from collections.abc import Mapping

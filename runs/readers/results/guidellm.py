@@ -60,7 +60,8 @@ def _row(benchmark: Object, place: Place, version: str | None) -> ResultRow:
     builder.tell(
         strategy=kind,
         request_rate=finite(strategy.get("rate")),
-        burstiness=None,
+        warmup_duration_s=finite(benchmark.get("warmup_duration")),
+        cooldown_duration_s=finite(benchmark.get("cooldown_duration")),
         warnings=[clean(mapping(each).get("message")) for each in items(benchmark.get("warnings"))]
         or None,
     )

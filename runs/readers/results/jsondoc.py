@@ -19,6 +19,7 @@ from runs.readers.results.safe import clean_text
 # summary is that long.
 DOCUMENT_LIMIT = 32 * 1024 * 1024
 _ROWS_LIMIT = 20_000
+_DAMAGED_LIMIT = 1_000
 _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[\s,\ufeff]*")
 
@@ -63,7 +64,7 @@ def read_json(data: bytes, tools: tuple[JsonTool, ...]) -> ResultReading:
     ignored = 0
     for place, found in documents(data):
         if isinstance(found, Damaged):
-            damaged.append(found)
+            damaged += [found] if len(damaged) < _DAMAGED_LIMIT else []
             continue
         for each in found if isinstance(found, list) else [found]:
             taken = read_object(each, place, tools)
@@ -108,15 +109,14 @@ def documents(data: bytes) -> Iterator[Document]:
         end = len(data) if end < 0 else end + 1
         if end - offset > DOCUMENT_LIMIT:
             yield Place(offset, line), _too_large(data, offset, end - offset, line)
-        else:
-            yield from _line_documents(data[offset:end], Place(offset, line))
+        elif looks_like_json(data[offset:end]):
+            found = next(iter(_documents(data[offset:end], Place(offset, line))))
+            if line == 1 and isinstance(found[1], Damaged):
+                # Laid out over lines: only the whole would be a document.
+                yield Place(0, 1), _too_large(data, 0, len(data), 1)
+                return
+            yield found
         offset, line = end, line + 1
-
-
-def _line_documents(raw: bytes, place: Place) -> Iterator[Document]:
-    """Read one line of a file that is too large to be read whole: only whole objects count."""
-    if looks_like_json(raw):
-        yield from _documents(raw, place)
 
 
 def _documents(data: bytes, place: Place) -> Iterator[Document]:

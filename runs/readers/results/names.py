@@ -25,19 +25,10 @@ _COMMON = {
     "total_tps": "input and output tokens of all requests / duration",
     "requests_per_s": "completed requests / duration",
 }
-_COUNTS = [
-    "requests",
-    "completed",
-    "failed",
-    "input_tokens",
-    "output_tokens",
-    "duration_s",
-    "drafts",
-    "drafted_tokens",
-    "accepted_tokens",
-    "cached_tokens",
-    "peak_running",
-]
+_COUNTS = (
+    *("requests", "completed", "failed", "input_tokens", "output_tokens", "duration_s"),
+    *("drafts", "drafted_tokens", "accepted_tokens", "cached_tokens", "peak_running"),
+)
 
 FORMULAS: dict[str, dict[str, str]] = {
     "sglang.bench_serving": {

@@ -87,7 +87,7 @@ _OWN = ("label", "tag", "status", "latest", "attempt", "source", "variant")
 
 
 def mark_attempts(rows: list[ResultRow]) -> list[ResultRow]:
-    """Number the attempts at one point in a file that is appended to; the last one is the latest."""
+    """Number the attempts at one point in a file that is appended to; the last is the latest."""
     rows = [_with_variant(row, rows) for row in rows]
     seen: dict[str, list[int]] = {}
     for index, row in enumerate(rows):

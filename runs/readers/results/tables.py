@@ -62,14 +62,12 @@ class Collector:
     def _take_line(self, text: str, place: Place, terminated: bool) -> bool:
         if self.style == "plain" and re.fullmatch(r"[\s\-=]{3,}", text):
             return True
-        cells = _split_csv(text, self.delimiter) if self.style == "csv" else text.split()
+        if self.style == "csv":
+            cells = _split_csv(text, self.delimiter)
+        else:
+            cells = _split_blanks(text, self.header)
         if cells is None:
             return False
-        if self.style == "plain" and self.header:
-            if len(cells) == len(self.header) + 1:
-                cells = cells[1:]
-            if len(cells) != len(self.header):
-                return False
         if self.style == "csv" and self.header and len(cells) < 2:
             return False
         closed = terminated or text[-1:] in (self.delimiter, '"') or text[-1:].isspace()
@@ -123,6 +121,19 @@ def _split_csv(text: str, delimiter: str) -> list[str] | None:
         return None
 
 
+def _split_blanks(text: str, header: list[str]) -> list[str] | None:
+    """Split at two blanks or more, rows also at every one; a data frame's index is left out."""
+    wide = re.split(r"\s{2,}|\t", text.strip())
+    if not header:
+        return wide if len(wide) >= 2 else None
+    for cells in (wide, text.split()):
+        if len(cells) == len(header):
+            return cells
+        if len(cells) == len(header) + 1 and cells[0].isdigit():
+            return cells[1:]
+    return None
+
+
 def opens_table(text: str, place: Place, *, terminated: bool) -> Collector | None:
     """Give a collector when the line begins a table, None otherwise."""
     stripped = text.strip()
@@ -137,8 +148,8 @@ def opens_table(text: str, place: Place, *, terminated: bool) -> Collector | Non
     for delimiter in (",", "\t", ";"):
         if delimiter in stripped and _is_header(_split_csv(stripped, delimiter)):
             return Collector("csv", place, delimiter)
-    words = stripped.split()
-    return Collector("plain", place) if len(words) >= 3 and _is_header(words) else None
+    words = _split_blanks(stripped, [])
+    return Collector("plain", place) if words and _is_header(words) else None
 
 
 def _is_header(cells: list[str] | None) -> bool:

@@ -15,6 +15,7 @@ from runs.readers.results.block import TITLE, Block
 from runs.readers.results.comparison import accept_lens, caption_settings
 from runs.readers.results.failures import HINTS, FailureCounter
 from runs.readers.results.jsondoc import DOCUMENT_LIMIT, documents, read_object
+from runs.readers.results.numbers import count
 from runs.readers.results.rows import Place, RowBuilder, mark_attempts, shared
 from runs.readers.results.safe import clean_text
 from runs.readers.results.table_rows import read_table
@@ -41,6 +42,7 @@ _NAMES = (
     "token_benchmark",
 )
 _CAPTION_LINES = 3
+_JSON_LINES = 100_000
 
 
 @dataclass(slots=True)
@@ -58,6 +60,8 @@ class _Source:
     failures: FailureCounter = field(default_factory=FailureCounter)
     progress: tuple[int, int] | None = None
     started: Place | None = None
+    json: list[str] = field(default_factory=list)
+    json_place: Place | None = None
 
 
 class TextResults:
@@ -101,7 +105,7 @@ class TextResults:
             self._close_results(state)
             self._end_client(state)
         rows = sorted(self._rows, key=lambda row: (row.line, row.offset))
-        rows = _with_defaults(mark_attempts(rows))
+        rows = _with_defaults(mark_attempts(_with_adapters(rows)))
         context = shared(row.context for row in rows)
         return ResultReading(
             rows=tuple(rows),
@@ -112,6 +116,7 @@ class TextResults:
         )
 
     def _part(self, state: _Source, text: str, place: Place, terminated: bool) -> bool:
+        self._indented_json(state, text, place)
         if state.table is not None:
             if state.table.take(text, place, terminated=terminated):
                 return True
@@ -179,6 +184,17 @@ class TextResults:
                 taken = True
         return taken
 
+    def _indented_json(self, state: _Source, text: str, place: Place) -> None:
+        """Collect an object that is laid out over lines, from '{' to '}' in the first column."""
+        if state.json_place is not None:
+            state.json.append(text)
+            if text.rstrip() == "}":
+                self._json(state, "\n".join(state.json), state.json_place)
+            if text.rstrip() == "}" or len(state.json) > _JSON_LINES:
+                state.json, state.json_place = [], None
+        elif text.rstrip() == "{":
+            state.json, state.json_place = ["{"], place
+
     def _remark(self, state: _Source, text: str, terminated: bool) -> bool:
         """Remember what may name or explain the next result; such a line is no part of one."""
         duration = aiperf_console.DURATION.search(text)
@@ -206,10 +222,16 @@ class TextResults:
 
     def _close_table(self, state: _Source) -> None:
         collector, state.table = state.table, None
-        table = collector.table() if collector is not None else None
+        if collector is None:
+            return
+        table = collector.table()
+        if table is None:
+            # A sentence that only looked like a header may be the caption of the next table.
+            state.caption = [*state.caption[1 - _CAPTION_LINES :], " ".join(collector.header)]
         if table is None or not self._table(state, table):
-            self._ignored += len(collector.rows) if collector is not None else 0
-        state.caption = []
+            self._ignored += len(collector.rows)
+        else:
+            state.caption = []
 
     def _table(self, state: _Source, table: Table) -> bool:
         if aiperf_console.is_console(table):
@@ -240,16 +262,23 @@ class TextResults:
         state.block = state.report = state.console = None
 
     def _end_client(self, state: _Source) -> None:
-        """Settle a client that began and printed no result."""
+        """Settle a client that began and printed no result: its point failed."""
+        if state.started is None:
+            self._fail(state, None)
+            return
+        told = {key: value for key, value in state.settings.items() if key != "tool"}
+        self._told = {**told, **self._told}
+        if state.progress:
+            self._told["progress"] = [*state.progress]
+        ended = state.failures.of_client()
+        failed = state.failures.requests
         self._fail(state, None)
-        if state.started is not None:
-            told = {key: value for key, value in state.settings.items() if key != "tool"}
-            self._told = {**told, **self._told}
-            if state.progress:
-                self._told["progress"] = [*state.progress]
+        self._failures += ended
+        if failed or ended:
+            self._rows.append(_sourced(_failed_row(state, state.started, failed), state))
 
     def _fail(self, state: _Source, failed: float | None) -> None:
-        found = state.failures.found(failed)
+        found = state.failures.of_result(failed)
         if not found and failed:
             row = self._rows[-1]
             text = f"{failed:.0f} requests failed"
@@ -258,16 +287,41 @@ class TextResults:
         state.failures = FailureCounter()
 
 
+def _failed_row(state: _Source, place: Place, failed: int) -> ResultRow:
+    """Make the row of a client that ended without a result: what was asked, and what failed."""
+    tool = state.settings.get("tool")
+    builder = RowBuilder(tool if isinstance(tool, str) else "unknown", place)
+    builder.context = {
+        key: value
+        for key, value in state.settings.items()
+        if key not in ("tool", "max_concurrency")
+    }
+    builder.concurrency = count(state.settings.get("max_concurrency"))
+    builder.put("failed", failed or None, "lines that report a failed request", "requests")
+    builder.tell(status="failed")
+    return builder.done()
+
+
 def _sourced(row: ResultRow, state: _Source) -> ResultRow:
     told: dict[str, JSON] = {}
     if state.name is not None:
         told["source"] = state.name
-    names = row.context.get("lora_names")
     if state.label is not None:
         told["label"] = state.label
-    elif isinstance(names, list):
-        told["label"] = "lora" if names else "base"
     return replace(row, context={**row.context, **told})
+
+
+def _with_adapters(rows: list[ResultRow]) -> list[ResultRow]:
+    """Where some runs name adapters, tell them from those that name none."""
+    if not any(row.context.get("lora_names") for row in rows):
+        return rows
+    found = []
+    for row in rows:
+        names = row.context.get("lora_names")
+        if isinstance(names, list) and "label" not in row.context:
+            row = replace(row, context={**row.context, "label": "lora" if names else "base"})
+        found.append(row)
+    return found
 
 
 def _same(before: dict[str, JSON], after: dict[str, JSON]) -> bool:

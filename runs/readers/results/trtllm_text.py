@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from runs.engines.base import JSON, Damaged
 from runs.readers.results.base import ResultRow
 from runs.readers.results.names import stat
-from runs.readers.results.numbers import number
+from runs.readers.results.numbers import count, number
 from runs.readers.results.rows import Place, RowBuilder
 from runs.readers.results.safe import clean_text
 from runs.readers.results.trtllm_bench import TOOL
@@ -85,6 +85,7 @@ class TrtllmReport:
         builder.context = {
             k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")
         }
+        builder.concurrency = count(settings.get("max_concurrency"))
         for label, text in self.pairs:
             _put(builder, label, text)
         for key in ("accept_len", "accept_rate"):
