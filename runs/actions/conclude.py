@@ -36,14 +36,19 @@ def judge_attempt(*, attempt: Attempt) -> None:
 
 def in_window(samples: Iterable[Sample], level: Level) -> list[Sample]:
     """The decode lines that were written while the level was measured."""
-    if level.started is None or level.ended is None:
+    return decode_lines(samples, level.started, level.ended)
+
+
+def decode_lines(samples: Iterable[Sample], start: float | None, end: float | None) -> list[Sample]:
+    """The decode lines of [start, end], epoch seconds; none if the time is not known."""
+    if start is None or end is None:
         return []
     return [
         sample
         for sample in samples
         if sample.phase == Sample.Phase.DECODE
         and sample.time is not None
-        and level.started <= sample.time <= level.ended
+        and start <= sample.time <= end
     ]
 
 
@@ -124,12 +129,12 @@ def _find_caveats(attempt: Attempt, levels: Sequence[Level], samples: Sequence[S
 def _client_and_log(
     run: Run, startup: dict[str, Any], levels: Sequence[Level], samples: Sequence[Sample]
 ) -> list[Finding]:
-    """Where the client's steady rate and the log's lines of the same window disagree."""
+    """Where the client's steady rate and the log's lines of the same seconds disagree."""
     for level in levels:
-        lines = in_window(samples, level)
-        steady = (level.summary.get("steady") or {}).get("output_tps")
-        if steady and len(lines) >= LEAST_LINES:
-            found = _findings(run, startup, [level], lines, client_tps=steady)
+        steady = level.summary.get("steady") or {}
+        lines = decode_lines(samples, steady.get("start"), steady.get("end"))
+        if steady.get("output_tps") and len(lines) >= LEAST_LINES:
+            found = _findings(run, startup, [level], lines, client_tps=steady["output_tps"])
             gaps = [finding for finding in found if finding.slug == "client-log-gap"]
             if gaps:
                 return gaps
