@@ -18,6 +18,8 @@ from runs.models import Attempt, Caveat, Event, Level, LogStream, Run, Sample
 
 # Of the lines inside a level's window; a rule about single levels needs a few of them.
 LEAST_LINES = 5
+# The resolution of a printed time.
+STAMP_S = 1.0
 
 
 @transaction.atomic
@@ -132,7 +134,7 @@ def _client_and_log(
     """Where the client's steady rate and the log's lines of the same seconds disagree."""
     for level in levels:
         steady = level.summary.get("steady") or {}
-        lines = decode_lines(samples, steady.get("start"), steady.get("end"))
+        lines = decode_lines(samples, steady.get("start"), steady.get("end"), margin=STAMP_S)
         if steady.get("output_tps") and len(lines) >= LEAST_LINES:
             found = _findings(run, startup, [level], lines, client_tps=steady["output_tps"])
             gaps = [finding for finding in found if finding.slug == "client-log-gap"]
