@@ -24,12 +24,14 @@ _FAMILIES = (
     ),
     (
         "tpot",
-        r"(?<![a-z])tpot(?![a-z])|time per output token|每\s*(?:个)?\s*(?:输出)?\s*token|单\s*token",
+        r"(?<![a-z])tpot(?![a-z])|time per output token|"
+        r"每\s*(?:个)?\s*(?:输出)?\s*token|单\s*token",
     ),
     ("itl", r"(?<![a-z])itl(?![a-z])|inter[- ]?token(?: latency)?|token\s*间"),
     (
         "e2e",
-        r"(?<![a-z])e2el?(?![a-z])|end[- ]to[- ]end|request latency|端到端|总时延|总延迟|请求时延|请求延迟",
+        r"(?<![a-z])e2el?(?![a-z])|end[- ]to[- ]end|request latency|"
+        r"端到端|总时延|总延迟|请求时延|请求延迟",
     ),
 )
 _TOKENS = (

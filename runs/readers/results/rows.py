@@ -90,8 +90,14 @@ def mark_attempts(rows: list[ResultRow]) -> list[ResultRow]:
     """Number the attempts at one point in a file that is appended to; the last is the latest."""
     rows = [_with_variant(row, rows) for row in rows]
     seen: dict[str, list[int]] = {}
+    arms: dict[str, set[str]] = {}
+    for row in rows:
+        arms.setdefault(_point(row), set()).update({_arm(row)} - {_TRIED})
     for index, row in enumerate(rows):
-        seen.setdefault(_point(row), []).append(index)
+        point, arm = _point(row), _arm(row)
+        # A try without an arm of its own belongs to the only arm there is.
+        arm = min(arms[point]) if arm == _TRIED and len(arms[point]) == 1 else arm
+        seen.setdefault(point + arm, []).append(index)
     marked = list(rows)
     for indexes in seen.values():
         for attempt, index in enumerate(indexes, start=1):
@@ -112,13 +118,17 @@ _TRY = re.compile(r"(?i)(?:^|[-_. ])(?:re)?(?:try|attempt|test|old|first|run|aga
 _TAG_END = re.compile(r"[-_.+ ]+")
 
 
+_TRIED = "#try"
+
+
 def _point(row: ResultRow) -> str:
-    tag = "" if row.name is None or _TRY.search(row.name) else _arm(row)
-    return repr([row.tool, row.concurrency, tag, *(row.context.get(key) for key in _POINT)])
+    return repr([row.tool, row.concurrency, *(row.context.get(key) for key in _POINT)])
 
 
 def _arm(row: ResultRow) -> str:
     """Give the tag without the concurrency it names: 'c16_t07' at 16 is 'c#_t07'."""
+    if row.name is not None and _TRY.search(row.name):
+        return _TRIED
     number = str(row.concurrency)
     return re.sub(rf"(?<![0-9]){number}(?![0-9])", "#", row.name or "")
 
@@ -128,6 +138,6 @@ def _with_variant(row: ResultRow, rows: list[ResultRow]) -> ResultRow:
     own = _arm(row)
     for other in {_arm(each) for each in rows}:
         rest = own[len(other) :]
-        if other and own.startswith(other) and _TAG_END.match(rest):
+        if other and other != _TRIED and own.startswith(other) and _TAG_END.match(rest):
             return replace(row, context={**row.context, "variant": _TAG_END.sub(" ", rest).strip()})
     return row

@@ -6,6 +6,7 @@ from runs.engines.base import JSON
 from runs.readers.results.names import stat
 from runs.readers.results.numbers import finite
 from runs.readers.results.rows import RowBuilder
+from runs.readers.results.safe import mapping
 
 # GuideLLM and a few others leave the point out: p999 is 99.9.
 _SPECIAL = {"p999": "p99_9", "p001": "p0_1"}
@@ -15,10 +16,12 @@ def put_stats(
     builder: RowBuilder, family: str, stats: Mapping[str, JSON], native_name: str, unit: str
 ) -> None:
     """Take every statistic that has a word of ours; counts and sums stay in the file."""
-    for word, value in stats.items():
+    told = {**stats, **{f"percentiles.{k}": v for k, v in mapping(stats, "percentiles").items()}}
+    for native, value in told.items():
+        word = native.removeprefix("percentiles.")
         key = _SPECIAL.get(word) or stat(word)
         if key is not None and value is not None:
-            builder.put(f"{family}_{key}", value, f"{native_name}.{word}", unit)
+            builder.put(f"{family}_{key}", value, f"{native_name}.{native}", unit)
 
 
 def keep_stats(builder: RowBuilder, native_name: str, stats: Mapping[str, JSON]) -> None:

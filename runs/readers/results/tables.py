@@ -41,6 +41,7 @@ class Collector:
     header: list[str] = field(default_factory=list)
     rows: list[TableRow] = field(default_factory=list)
     header_done: bool = False
+    indexed: bool = False
 
     def take(self, text: str, place: Place, *, terminated: bool) -> bool:
         if not text.strip() or len(self.rows) >= _ROWS_LIMIT or len(text) > _LINE_LIMIT:
@@ -64,8 +65,10 @@ class Collector:
             return True
         if self.style == "csv":
             cells = _split_csv(text, self.delimiter)
+        elif not terminated:
+            return bool(self.header)  # which of its cells are there cannot be told
         else:
-            cells = _split_blanks(text, self.header)
+            cells = self._blanks(text)
         if cells is None:
             return False
         if self.style == "csv" and self.header and len(cells) < 2:
@@ -75,6 +78,19 @@ class Collector:
             cells = cells[:-1]
         self._add(cells, not closed, place)
         return True
+
+    def _blanks(self, text: str) -> list[str] | None:
+        """Split a row at blanks. A data frame's index is left out, in all rows or in none."""
+        if not self.header:
+            return _wide(text)
+        for cells in (_wide(text) or [], text.split()):
+            extra = len(cells) - len(self.header)
+            if extra == (1 if self.indexed else 0) and (self.rows or extra == 0):
+                return cells[extra:]
+            if extra == 1 and not self.rows and cells[0].isdigit():
+                self.indexed = True
+                return cells[1:]
+        return None
 
     def _add(self, cells: list[str], cut: bool, place: Place) -> None:
         if not self.header and not cut:
@@ -121,17 +137,10 @@ def _split_csv(text: str, delimiter: str) -> list[str] | None:
         return None
 
 
-def _split_blanks(text: str, header: list[str]) -> list[str] | None:
-    """Split at two blanks or more, rows also at every one; a data frame's index is left out."""
-    wide = re.split(r"\s{2,}|\t", text.strip())
-    if not header:
-        return wide if len(wide) >= 2 else None
-    for cells in (wide, text.split()):
-        if len(cells) == len(header):
-            return cells
-        if len(cells) == len(header) + 1 and cells[0].isdigit():
-            return cells[1:]
-    return None
+def _wide(text: str) -> list[str] | None:
+    """Split a header at two blanks or more; its words may have single ones in them."""
+    cells = re.split(r"\s{2,}|\t", text.strip())
+    return cells if len(cells) >= 2 else None
 
 
 def opens_table(text: str, place: Place, *, terminated: bool) -> Collector | None:
@@ -148,7 +157,7 @@ def opens_table(text: str, place: Place, *, terminated: bool) -> Collector | Non
     for delimiter in (",", "\t", ";"):
         if delimiter in stripped and _is_header(_split_csv(stripped, delimiter)):
             return Collector("csv", place, delimiter)
-    words = _split_blanks(stripped, [])
+    words = _wide(stripped)
     return Collector("plain", place) if words and _is_header(words) else None
 
 

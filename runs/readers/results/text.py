@@ -29,9 +29,11 @@ _PROGRESS = re.compile(
 )
 _REMARK = re.compile(r"\s{0,4}(?:#{1,6}|//|--|>)\s+(\S.{0,200})")
 # A heading's words: only such lines can open a table of commas or blanks.
-_HEADING = re.compile(
-    r"(?i)tok/s|tok_s|tokens?/s|_ms\b|\(ms\)|ttft|tpot|throughput|吞吐|时延|延迟|token/秒"
+_HEADING = (
+    *("tok/s", "tok_s", "token/s", "tokens/s", "_ms", "(ms)", "ttft", "tpot", "throughput"),
+    *("吞吐", "时延", "延迟", "token/秒"),
 )
+_VALUE = re.compile(r"[:=]\s*[0-9]")
 _NAMES = (
     "bench",
     "aiperf",
@@ -42,6 +44,7 @@ _NAMES = (
     "token_benchmark",
 )
 _CAPTION_LINES = 3
+_CAPTION_LIMIT = 400
 _JSON_LINES = 100_000
 
 
@@ -121,7 +124,7 @@ class TextResults:
             if state.table.take(text, place, terminated=terminated):
                 return True
             self._close_table(state)
-        if TITLE.match(text.strip()):
+        if text.lstrip()[:2] == "==" and TITLE.match(text.strip()):
             self._close_results(state)
             state.block = Block(place)
             return True
@@ -139,19 +142,19 @@ class TextResults:
         stripped = text.strip()
         if not stripped:
             return False
-        if TRTLLM_TITLE.match(stripped):
+        if stripped[:2] == "= " and TRTLLM_TITLE.match(stripped):
             self._close_results(state)
             state.report = TrtllmReport(place)
             return True
         if stripped[0] == "{" and self._json(state, text, place):
             return True
-        if stripped[0] in "|+│┃┏┌╔╒║" or _HEADING.search(text[:2000]):
+        if stripped[0] in "|+│┃┏┌╔╒║" or _is_heading(text):
             state.table = opens_table(text, place, terminated=terminated)
             if state.table is not None:
                 return state.table.take(text, place, terminated=terminated)
-        if any(name in text for name in _NAMES) and self._client(state, text, place, terminated):
+        if _names_one(text, _NAMES) and self._client(state, text, place, terminated):
             return True
-        if any(hint in text for hint in HINTS):
+        if _names_one(text, HINTS):
             running = state.started is not None
             if state.failures.take(_without_bar(text), place, in_client=running):
                 return True
@@ -197,17 +200,17 @@ class TextResults:
 
     def _remark(self, state: _Source, text: str, terminated: bool) -> bool:
         """Remember what may name or explain the next result; such a line is no part of one."""
-        duration = aiperf_console.DURATION.search(text)
+        duration = aiperf_console.DURATION.search(text) if state.console is not None else None
         if duration and state.console is not None and (terminated or text[-1:].isspace()):
             value = duration[1].replace(",", "")
             unit = "s" if duration[2] == "sec" else duration[2]
             state.console.put("duration_s", value, "Benchmark Duration", unit)
             return True
-        bar = _PROGRESS.match(text)
+        bar = _PROGRESS.match(text) if "%|" in text else None
         if bar:
             state.progress = (int(bar[1]), int(bar[2]))
             return False
-        remark = _REMARK.match(text)
+        remark = _REMARK.match(text) if text.lstrip()[:1] in "#/->" else None
         if remark and terminated:
             flags = client.read_flags(remark[1])
             if flags:
@@ -215,8 +218,9 @@ class TextResults:
                 state.settings = {**state.settings, **flags}
             else:
                 state.label = _label(remark[1])
-        if len(text) < 2000 and terminated:
-            self._told |= accept_lens(text)
+        if len(text) < _CAPTION_LIMIT and terminated:
+            if "ccept" in text or "接受" in text:
+                self._told |= accept_lens(text)
             state.caption = [*state.caption[1 - _CAPTION_LINES :], text]
         return False
 
@@ -309,6 +313,19 @@ def _sourced(row: ResultRow, state: _Source) -> ResultRow:
     if state.label is not None:
         told["label"] = state.label
     return replace(row, context={**row.context, **told})
+
+
+def _is_heading(text: str) -> bool:
+    """Cheap test before a line is split: a heading names quantities and holds no values."""
+    return _names_one(text[:2000].lower(), _HEADING) and _VALUE.search(text, 0, 400) is None
+
+
+def _names_one(text: str, words: tuple[str, ...]) -> bool:
+    # Ten times as fast as a pattern of alternatives, and every line of a log comes by here.
+    for word in words:  # noqa: SIM110
+        if word in text:
+            return True
+    return False
 
 
 def _with_adapters(rows: list[ResultRow]) -> list[ResultRow]:
