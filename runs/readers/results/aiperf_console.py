@@ -14,12 +14,11 @@ DURATION = re.compile(r"Benchmark Duration:\s*([0-9.,]{1,20})\s*(sec|s|ms|min)\b
 
 
 def is_console(table: Table) -> bool:
+    """Tell AIPerf's table by its headings; its CSV has a second one, of single values."""
     header = [cell.lower() for cell in table.header]
-    return (
-        header[:1] == ["metric"]
-        and "avg" in header
-        and {"p99", "p50", "min"} & set(header) != set()
-    )
+    if header[:1] != ["metric"]:
+        return False
+    return header == ["metric", "value"] or "avg" in header
 
 
 def console_row(table: Table) -> RowBuilder:
@@ -32,12 +31,22 @@ def console_row(table: Table) -> RowBuilder:
         unit = match[1] if match else ""
         title = row.cells[0][: match.start()] if match else row.cells[0]
         stats: dict[str, JSON] = {
-            word.strip().lower(): number(cell)
+            "avg" if word.strip().lower() == "value" else word.strip().lower(): number(cell)
             for word, cell in zip(table.header[1:], row.cells[1:], strict=False)
             if number(cell) is not None
         }
         aiperf.put_metric(builder, "_".join(title.lower().split()), stats, unit)
     return builder
+
+
+def merge(builder: RowBuilder, more: RowBuilder) -> bool:
+    """Add the metrics of the table below; False when it is the table of another run."""
+    if not set(builder.metrics).isdisjoint(more.metrics):
+        return False
+    builder.metrics |= more.metrics
+    builder.other |= more.other
+    builder.concurrency_measured = builder.concurrency_measured or more.concurrency_measured
+    return True
 
 
 def add_settings(builder: RowBuilder, settings: Mapping[str, JSON]) -> None:

@@ -1,6 +1,5 @@
 """Settings of a benchmark client, from its command line or the Namespace it prints."""
 
-import ast
 import json
 import re
 import shlex
@@ -8,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runs.engines.base import JSON
+from runs.readers.results.namespace import namespace_tool, read_namespace
 from runs.readers.results.numbers import json_number
 from runs.readers.results.safe import clean, is_secret_name, mapping
 
@@ -100,7 +100,6 @@ _WHOLE = (
     "top_k",
 )
 _REAL = ("range_ratio", "temperature", "top_p", "burstiness")
-_PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,60})=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +115,8 @@ def read_client(text: str, *, terminated: bool = True) -> Client | None:
     text = text[:LINE_LIMIT]
     start = text.find("Namespace(")
     if start >= 0:
-        pairs = _namespace(text[start + 10 :])
-        return Client(_namespace_tool(pairs, text), settings_of(pairs))
+        pairs = read_namespace(text[start + 10 :])
+        return Client(namespace_tool(pairs, text), settings_of(pairs))
     for tool, pattern in _CLIENTS:
         match = pattern.search(text)
         if match and not _is_remark(text[match.end() :]):
@@ -134,64 +133,6 @@ def read_flags(text: str, *, terminated: bool = True) -> dict[str, JSON]:
 def _is_remark(rest: str) -> bool:
     """`sglang.bench_serving` is also named in warnings; only flags make it a command."""
     return " -" not in f" {rest}" or "deprecated" in rest
-
-
-def _namespace_tool(pairs: Mapping[str, JSON], text: str) -> str | None:
-    if pairs.get("subparser") == "bench" or "percentile_metrics" in pairs:
-        return "vllm.bench_serve"
-    telling = ("lora_request_distribution", "sharegpt_context_len", "disable_ignore_eos")
-    if any(each in pairs for each in telling) or str(pairs.get("backend", "")).startswith("sglang"):
-        return "sglang.bench_serving"
-    return None
-
-
-def _namespace(text: str) -> dict[str, JSON]:
-    """Read 'name=value, …)'. A value that is not closed by a comma or bracket is unknown."""
-    found: dict[str, JSON] = {}
-    position = 0
-    while match := _PAIR.match(text, position):
-        end = _value_end(text, match.end())
-        if end is None:
-            break
-        found[match[1]] = _literal(text[match.end() : end])
-        if text[end] == ")":
-            break
-        position = end + 2
-    return found
-
-
-def _value_end(text: str, start: int) -> int | None:
-    """Find the comma or bracket that closes the value, outside of quotes and brackets."""
-    depth, quote = 0, ""
-    index = start
-    while index < len(text):
-        char = text[index]
-        if quote:
-            if char == "\\":
-                index += 1
-            elif char == quote:
-                quote = ""
-        elif char in "'\"":
-            quote = char
-        elif char in "([{<":
-            depth += 1
-        elif depth == 0 and (char == ")" or text.startswith(", ", index)):
-            return index
-        elif char in ")]}>":
-            depth -= 1
-        index += 1
-    return None
-
-
-def _literal(text: str) -> JSON:
-    if text in ("inf", "nan"):
-        return text
-    if len(text) > 2000:
-        return None
-    try:
-        return clean(ast.literal_eval(text))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return clean(text)
 
 
 def _flags(text: str, terminated: bool) -> dict[str, JSON]:

@@ -100,6 +100,17 @@ FORMULAS: dict[str, dict[str, str]] = {
         "user_tps": "output tokens / end to end of each request",
         "output_tps": "sum of retokenized output tokens / duration",
     },
+    "sglang.bench_one_batch_server": {
+        "duration_s": "the whole static batch, prefill and decode",
+        "input_tps": "input tokens / time to the last first token",
+        "output_tps": "output tokens / time after the last first token",
+        "total_tps": "input and output tokens / latency",
+        "accept_len_cumulative": "mean of the server since its start or flush",
+    },
+    "inferencex": {
+        **_COMMON,
+        "user_tps": "1 / TPOT at the same percentile, so that p99 is the slow tail",
+    },
     "trtllm-bench": {
         "tpot": TPOT,
         "output_tps": PER_WALL,

@@ -165,6 +165,8 @@ def _is_header(cells: list[str] | None) -> bool:
     """A line is a header when most of its cells are known words and none is a number."""
     if cells is None or len(cells) < 2 or len(cells) > 500:
         return False
+    if cells[0].lower() == "metric" and {"avg", "value"} & {each.lower() for each in cells}:
+        return True
     known = [read_heading(cell) for cell in cells]
     named = {each.key for each in known if each and each.key != "index"}
     if any(re.fullmatch(r"[-+]?[0-9.,]+", cell) for cell in cells):

@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from runs.engines.base import JSON, Damaged
 from runs.engines.feed import LineFeed, Position
@@ -14,24 +14,30 @@ from runs.readers.results.base import Failure, ResultReading, ResultRow
 from runs.readers.results.block import TITLE, Block
 from runs.readers.results.comparison import accept_lens, caption_settings
 from runs.readers.results.failures import HINTS, FailureCounter
+from runs.readers.results.finishing import (
+    failed_row,
+    label_of,
+    same_settings,
+    sourced,
+    with_adapters,
+    with_defaults,
+    with_failed,
+    without_bar,
+)
 from runs.readers.results.jsondoc import DOCUMENT_LIMIT, documents, read_object
-from runs.readers.results.numbers import count
-from runs.readers.results.rows import Place, RowBuilder, mark_attempts, shared
-from runs.readers.results.safe import clean_text
+from runs.readers.results.rows import Place, mark_attempts, shared
+from runs.readers.results.source import PROGRESS, Source
 from runs.readers.results.table_rows import read_table
-from runs.readers.results.tables import Collector, Table, opens_table
+from runs.readers.results.tables import Table, opens_table
 from runs.readers.results.tools import JSON_TOOLS
 from runs.readers.results.trtllm_text import TITLE as TRTLLM_TITLE
 from runs.readers.results.trtllm_text import TrtllmReport
 
-_PROGRESS = re.compile(
-    r"[^|]{0,80}?[0-9]{1,3}%\|[^|]{0,200}\|\s*([0-9]{1,9})/([0-9]{1,9}) \[[^\]]{0,60}\]?"
-)
 _REMARK = re.compile(r"\s{0,4}(?:#{1,6}|//|--|>)\s+(\S.{0,200})")
 # A heading's words: only such lines can open a table of commas or blanks.
 _HEADING = (
     *("tok/s", "tok_s", "token/s", "tokens/s", "_ms", "(ms)", "ttft", "tpot", "throughput"),
-    *("吞吐", "时延", "延迟", "token/秒"),
+    *("metric,", "吞吐", "时延", "延迟", "token/秒"),
 )
 _VALUE = re.compile(r"[:=]\s*[0-9]")
 _NAMES = (
@@ -45,33 +51,15 @@ _NAMES = (
 )
 _CAPTION_LINES = 3
 _CAPTION_LIMIT = 400
+_COMMAND_LINES = 200
 _JSON_LINES = 100_000
-
-
-@dataclass(slots=True)
-class _Source:
-    """What one printer of lines has open; several may be interleaved in one text."""
-
-    name: str | None
-    settings: dict[str, JSON] = field(default_factory=dict)
-    label: str | None = None
-    block: Block | None = None
-    report: TrtllmReport | None = None
-    table: Collector | None = None
-    console: RowBuilder | None = None
-    caption: list[str] = field(default_factory=list)
-    failures: FailureCounter = field(default_factory=FailureCounter)
-    progress: tuple[int, int] | None = None
-    started: Place | None = None
-    json: list[str] = field(default_factory=list)
-    json_place: Place | None = None
 
 
 class TextResults:
     """Takes lines in order; `finish` gives all rows, in the order in which they began."""
 
     def __init__(self) -> None:
-        self._sources: dict[str | None, _Source] = {}
+        self._sources: dict[str | None, Source] = {}
         self._rows: list[ResultRow] = []
         self._damaged: list[Damaged] = []
         self._failures: list[Failure] = []
@@ -91,7 +79,7 @@ class TextResults:
 
         `terminated`: its newline came. `source`: who printed it, where several did.
         """
-        state = self._sources.setdefault(source, _Source(source))
+        state = self._sources.setdefault(source, Source(source))
         place, taken = Place(offset, line), False
         text = text.rstrip("\n")
         parts = text.split("\r") if "\r" in text else [text]
@@ -104,11 +92,15 @@ class TextResults:
     def finish(self) -> ResultReading:
         """End every open block and table, and give what was found."""
         for state in self._sources.values():
+            if state.command:
+                # The text ended inside of a command: its last word may be cut.
+                whole, state.command = " ".join(state.command), []
+                self._client(state, whole, Place(0, 1), False)
             self._close_table(state)
             self._close_results(state)
             self._end_client(state)
         rows = sorted(self._rows, key=lambda row: (row.line, row.offset))
-        rows = _with_defaults(mark_attempts(_with_adapters(rows)))
+        rows = with_defaults(mark_attempts(with_adapters(rows)))
         context = shared(row.context for row in rows)
         return ResultReading(
             rows=tuple(rows),
@@ -118,7 +110,7 @@ class TextResults:
             ignored_lines=self._ignored,
         )
 
-    def _part(self, state: _Source, text: str, place: Place, terminated: bool) -> bool:
+    def _part(self, state: Source, text: str, place: Place, terminated: bool) -> bool:
         self._indented_json(state, text, place)
         if state.table is not None:
             if state.table.take(text, place, terminated=terminated):
@@ -137,9 +129,11 @@ class TextResults:
             self._close_results(state)
         return self._opens(state, text, place, terminated)
 
-    def _opens(self, state: _Source, text: str, place: Place, terminated: bool) -> bool:
+    def _opens(self, state: Source, text: str, place: Place, terminated: bool) -> bool:
         """See whether the line begins something, or says something of what is to come."""
         stripped = text.strip()
+        if state.command:
+            return self._goes_on(state, text, place, terminated)
         if not stripped:
             return False
         if stripped[:2] == "= " and TRTLLM_TITLE.match(stripped):
@@ -152,42 +146,58 @@ class TextResults:
             state.table = opens_table(text, place, terminated=terminated)
             if state.table is not None:
                 return state.table.take(text, place, terminated=terminated)
-        if _names_one(text, _NAMES) and self._client(state, text, place, terminated):
-            return True
+        return self._says(state, text, place, terminated)
+
+    def _says(self, state: Source, text: str, place: Place, terminated: bool) -> bool:
+        """See whether a line is a client's command or tells of a failure."""
+        if _names_one(text, _NAMES):
+            if text.rstrip()[-1] == "\\":
+                return self._goes_on(state, text, place, terminated)
+            if self._client(state, text, place, terminated):
+                return True
         if _names_one(text, HINTS):
             running = state.started is not None
-            if state.failures.take(_without_bar(text), place, in_client=running):
+            if state.failures.take(without_bar(text), place, in_client=running):
                 return True
         return self._remark(state, text, terminated)
 
-    def _client(self, state: _Source, text: str, place: Place, terminated: bool) -> bool:
+    def _goes_on(self, state: Source, text: str, place: Place, terminated: bool) -> bool:
+        """Take a line of a command that goes on over several, each but the last ending in a \\."""
+        more = text.rstrip().endswith("\\") and len(state.command) < _COMMAND_LINES
+        state.command.append(text.rstrip().rstrip("\\"))
+        if more and terminated:
+            return True
+        whole, state.command = " ".join(state.command), []
+        return self._client(state, whole, place, terminated)
+
+    def _client(self, state: Source, text: str, place: Place, terminated: bool) -> bool:
         found = client.read_client(text, terminated=terminated)
         if found is None:
             return False
         if state.console is not None:
             aiperf_console.add_settings(state.console, found.settings)
             return True
-        if "Namespace(" not in text or not _same(state.settings, found.settings):
+        if "Namespace(" not in text or not same_settings(state.settings, found.settings):
             self._close_results(state)
         tool = found.tool or state.settings.get("tool")
         state.settings = {**found.settings, **({"tool": tool} if tool else {})}
         state.started = state.started or place
         return True
 
-    def _json(self, state: _Source, text: str, place: Place) -> bool:
+    def _json(self, state: Source, text: str, place: Place) -> bool:
         if len(text) > DOCUMENT_LIMIT:
             return False
         taken = False
         for _, found in documents(text.encode("utf-8", "replace")):
             given = None if isinstance(found, Damaged) else read_object(found, place, JSON_TOOLS)
             if given is not None:
-                self._rows += [_sourced(row, state) for row in given[0]]
+                self._rows += [sourced(row, state) for row in given[0]]
                 if not given[0]:
                     self._told |= given[1]
                 taken = True
         return taken
 
-    def _indented_json(self, state: _Source, text: str, place: Place) -> None:
+    def _indented_json(self, state: Source, text: str, place: Place) -> None:
         """Collect an object that is laid out over lines, from '{' to '}' in the first column."""
         if state.json_place is not None:
             state.json.append(text)
@@ -198,7 +208,7 @@ class TextResults:
         elif text.rstrip() == "{":
             state.json, state.json_place = ["{"], place
 
-    def _remark(self, state: _Source, text: str, terminated: bool) -> bool:
+    def _remark(self, state: Source, text: str, terminated: bool) -> bool:
         """Remember what may name or explain the next result; such a line is no part of one."""
         duration = aiperf_console.DURATION.search(text) if state.console is not None else None
         if duration and state.console is not None and (terminated or text[-1:].isspace()):
@@ -206,7 +216,7 @@ class TextResults:
             unit = "s" if duration[2] == "sec" else duration[2]
             state.console.put("duration_s", value, "Benchmark Duration", unit)
             return True
-        bar = _PROGRESS.match(text) if "%|" in text else None
+        bar = PROGRESS.match(text) if "%|" in text else None
         if bar:
             state.progress = (int(bar[1]), int(bar[2]))
             return False
@@ -217,14 +227,14 @@ class TextResults:
                 self._close_results(state)
                 state.settings = {**state.settings, **flags}
             else:
-                state.label = _label(remark[1])
+                state.label = label_of(remark[1])
         if len(text) < _CAPTION_LIMIT and terminated:
             if "ccept" in text or "接受" in text:
                 self._told |= accept_lens(text)
             state.caption = [*state.caption[1 - _CAPTION_LINES :], text]
         return False
 
-    def _close_table(self, state: _Source) -> None:
+    def _close_table(self, state: Source) -> None:
         collector, state.table = state.table, None
         if collector is None:
             return
@@ -237,35 +247,38 @@ class TextResults:
         else:
             state.caption = []
 
-    def _table(self, state: _Source, table: Table) -> bool:
+    def _table(self, state: Source, table: Table) -> bool:
         if aiperf_console.is_console(table):
+            console = aiperf_console.console_row(table)
+            if state.console is not None and aiperf_console.merge(state.console, console):
+                return True
             self._close_results(state)
-            state.console = aiperf_console.console_row(table)
+            state.console = console
             aiperf_console.add_settings(state.console, state.settings)
             return True
         caption = "\n".join(reversed([line for line in state.caption if line.strip()]))
         told = {**state.settings, **caption_settings(caption)}
         rows = read_table(table, caption, told)
-        self._rows += [_sourced(row, state) for row in rows or []]
+        self._rows += [sourced(row, state) for row in rows or []]
         return rows is not None
 
-    def _close_results(self, state: _Source) -> None:
+    def _close_results(self, state: Source) -> None:
         """End the open block, report or console table of this source."""
         for opened in (state.block, state.report):
             if opened is not None:
                 row = opened.row(state.settings)
                 self._damaged += opened.damaged
                 if row is not None:
-                    row = _sourced(row, state)
+                    row = with_failed(sourced(row, state), state.progress)
                     self._rows.append(row)
                     self._fail(state, row.value("failed"))
         if state.console is not None:
-            self._rows.append(_sourced(state.console.done(), state))
+            self._rows.append(sourced(state.console.done(), state))
         if state.block or state.report or state.console:
             state.label = state.started = state.progress = None
         state.block = state.report = state.console = None
 
-    def _end_client(self, state: _Source) -> None:
+    def _end_client(self, state: Source) -> None:
         """Settle a client that began and printed no result: its point failed."""
         if state.started is None:
             self._fail(state, None)
@@ -279,9 +292,9 @@ class TextResults:
         self._fail(state, None)
         self._failures += ended
         if failed or ended:
-            self._rows.append(_sourced(_failed_row(state, state.started, failed), state))
+            self._rows.append(sourced(failed_row(state, state.started, failed), state))
 
-    def _fail(self, state: _Source, failed: float | None) -> None:
+    def _fail(self, state: Source, failed: float | None) -> None:
         found = state.failures.of_result(failed)
         if not found and failed:
             row = self._rows[-1]
@@ -289,30 +302,6 @@ class TextResults:
             found = [Failure(text, int(failed), row.offset, row.line)]
         self._failures += found
         state.failures = FailureCounter()
-
-
-def _failed_row(state: _Source, place: Place, failed: int) -> ResultRow:
-    """Make the row of a client that ended without a result: what was asked, and what failed."""
-    tool = state.settings.get("tool")
-    builder = RowBuilder(tool if isinstance(tool, str) else "unknown", place)
-    builder.context = {
-        key: value
-        for key, value in state.settings.items()
-        if key not in ("tool", "max_concurrency")
-    }
-    builder.concurrency = count(state.settings.get("max_concurrency"))
-    builder.put("failed", failed or None, "lines that report a failed request", "requests")
-    builder.tell(status="failed")
-    return builder.done()
-
-
-def _sourced(row: ResultRow, state: _Source) -> ResultRow:
-    told: dict[str, JSON] = {}
-    if state.name is not None:
-        told["source"] = state.name
-    if state.label is not None:
-        told["label"] = state.label
-    return replace(row, context={**row.context, **told})
 
 
 def _is_heading(text: str) -> bool:
@@ -326,45 +315,6 @@ def _names_one(text: str, words: tuple[str, ...]) -> bool:
         if word in text:
             return True
     return False
-
-
-def _with_adapters(rows: list[ResultRow]) -> list[ResultRow]:
-    """Where some runs name adapters, tell them from those that name none."""
-    if not any(row.context.get("lora_names") for row in rows):
-        return rows
-    found = []
-    for row in rows:
-        names = row.context.get("lora_names")
-        if isinstance(names, list) and "label" not in row.context:
-            row = replace(row, context={**row.context, "label": "lora" if names else "base"})
-        found.append(row)
-    return found
-
-
-def _same(before: dict[str, JSON], after: dict[str, JSON]) -> bool:
-    return all(before.get(key) == value for key, value in after.items())
-
-
-def _label(remark: str) -> str | None:
-    """Give the name in a remark such as '# client, run 2': whose lines these are is no name."""
-    parts = [part.strip(" #:=-") for part in re.split(r"[,;:]", remark)]
-    kept = [part for part in parts if part.lower() not in ("client", "server", "bench", "log", "")]
-    return clean_text(kept[0], 120) if kept else None
-
-
-def _without_bar(text: str) -> str:
-    """Cut off a progress bar that stands before a message on the same line."""
-    bar = _PROGRESS.match(text)
-    return text[bar.end() :] if bar else text
-
-
-def _with_defaults(rows: list[ResultRow]) -> list[ResultRow]:
-    found = []
-    for row in rows:
-        told = client.defaults(row.tool, row.context)
-        context = {**row.context, "defaults": told} if told else row.context
-        found.append(replace(row, context=context))
-    return found
 
 
 def read_text(data: bytes) -> ResultReading:

@@ -6,7 +6,9 @@ from runs.readers.results import (
     genai_bench,
     guidellm,
     inference_perf,
+    inferencex,
     llmperf,
+    one_batch,
     servebench,
     trtllm_bench,
     vllm_bench,
@@ -23,4 +25,6 @@ JSON_TOOLS = (
     servebench.FORMAT,
     trtllm_bench.FORMAT,
     llmperf.FORMAT,
+    one_batch.FORMAT,
+    inferencex.FORMAT,
 )

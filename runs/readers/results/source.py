@@ -1,0 +1,35 @@
+"""What one printer of lines has open; several may be interleaved in one text."""
+
+import re
+from dataclasses import dataclass, field
+
+from runs.engines.base import JSON
+from runs.readers.results.block import Block
+from runs.readers.results.failures import FailureCounter
+from runs.readers.results.rows import Place, RowBuilder
+from runs.readers.results.tables import Collector
+from runs.readers.results.trtllm_text import TrtllmReport
+
+PROGRESS = re.compile(
+    r"[^|]{0,80}?[0-9]{1,3}%\|[^|]{0,200}\|\s*([0-9]{1,9})/([0-9]{1,9}) \[[^\]]{0,60}\]?"
+)
+
+
+@dataclass(slots=True)
+class Source:
+    """`settings` are those of the client that runs, `caption` the last lines that were nothing."""
+
+    name: str | None
+    settings: dict[str, JSON] = field(default_factory=dict)
+    label: str | None = None
+    block: Block | None = None
+    report: TrtllmReport | None = None
+    table: Collector | None = None
+    console: RowBuilder | None = None
+    caption: list[str] = field(default_factory=list)
+    failures: FailureCounter = field(default_factory=FailureCounter)
+    progress: tuple[int, int] | None = None
+    started: Place | None = None
+    command: list[str] = field(default_factory=list)
+    json: list[str] = field(default_factory=list)
+    json_place: Place | None = None
