@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from runs.metrics.compare import LevelChange, compare_levels, of_metric
-from runs.metrics.words import sweep_words
+from runs.metrics.words import speedup_words, sweep_words
 from runs.models import Arm
-from runs.sides import Side, side_of
+from runs.sides import Side, excerpt_lines, side_of
 
 # "+10 to +50 % output tok/s" in a sentence of runs.metrics.words
 FIGURE = re.compile(
@@ -93,6 +93,7 @@ class Pair:
     rows: list[Row]
     sentence: str
     second: str
+    by_lines: str  # what single log lines of an import say, where they stand for no level
     changes: list[LevelChange]
 
     @property
@@ -100,18 +101,14 @@ class Pair:
         return self.base.provisional or self.other.provisional
 
     @property
-    def told(self) -> tuple[str, str, str]:
-        """The sentence around its figure, which is set off."""
-        found = FIGURE.search(self.sentence)
-        if found is None:
-            return self.sentence, "", ""
-        return self.sentence[: found.start()], found[0], self.sentence[found.end() :]
-
-    @property
-    def direction(self) -> str:
-        """up or down if all levels agree, else nothing."""
-        tones = {row.tone for row in self.rows} - {"none", "same"}
-        return tones.pop() if len(tones) == 1 else ""
+    def told(self) -> list[tuple[str, str]]:
+        """The sentence in pieces; a figure is set off by its direction, up or down."""
+        pieces, at = [], 0
+        for found in FIGURE.finditer(self.sentence):
+            pieces.append((self.sentence[at : found.start()], ""))
+            pieces.append((found[0], "up" if found[0].startswith("+") else "down"))
+            at = found.end()
+        return [*pieces, (self.sentence[at:], "")]
 
     @property
     def capped_levels(self) -> str:
@@ -179,8 +176,23 @@ def pair(base: Side, other: Side) -> Pair:
         rows=rows,
         sentence=sweep_words(first, base.name, other.name),
         second=sweep_words(second, base.name, other.name) if told else "",
+        by_lines=line_words(base, other),
         changes=changes,
     )
+
+
+def line_words(base: Side, other: Side) -> str:
+    """ "In the log ×2.4 to ×2.7 …": an excerpt's lines against the baseline's client.
+
+    Only lines with as many requests running as the baseline was offered are held against it.
+    """
+    lines = excerpt_lines(other)
+    at = {running for running, _ in lines}
+    before = base.mean("output_tps", at.pop()) if len(at) == 1 else None
+    if not before:
+        return ""
+    speedup = speedup_words([tps for _, tps in lines], before)
+    return f"By the lines of its log {other.name} is at {speedup}."
 
 
 def row(

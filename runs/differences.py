@@ -13,7 +13,7 @@ from runs.engines.registry import ENGINES
 from runs.engines.sglang.flags import FlagError
 from runs.metrics.configdiff import Change, Config, config_diff
 from runs.models import Arm, LogStream, State
-from runs.runpage import evidence_words
+from runs.runpage import caveat_title, evidence_words
 from runs.sides import Launch, Side
 
 # of a start-up log, what limits the measurement; the rest is the engine's own business
@@ -217,7 +217,7 @@ def _group(slug: str, said: list[tuple[Side, Any]], compared: Compared) -> Cavea
     test_arm, test_words, test_set = _test(slug, said[-1][0], compared)
     return CaveatGroup(
         slug=slug,
-        title=slug.replace("-", " ").capitalize(),
+        title=caveat_title(slug),
         where=where or f"in {', '.join(names)}",
         texts=list(dict.fromkeys(caveat.text for _, caveat in said)),
         evidence=list(dict.fromkeys(evidence_words(caveat.evidence) for _, caveat in said)),

@@ -11,6 +11,8 @@ TAIL = 24 * 1024  # bytes of log that a page opens with
 BATCH = 64 * 1024  # bytes of log that one live event may carry
 
 _CLOCK = re.compile(r"^\[\d{4}-\d{2}-\d{2}[ T](\d{2}:\d{2}:\d{2})(?:[.,]\d+)?\s*([^\]]*)\]\s?")
+# what journald and syslog put in front
+_CARRIER = re.compile(r"^[A-Z][a-z]{2} [ \d]\d (\d{2}:\d{2}:\d{2}) \S+ [^\s\[:]+(?:\[\d+\])?: ")
 # colour and cursor sequences of terminals; the stored bytes keep them
 _SEQUENCES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -68,6 +70,8 @@ def split(data: bytes, start: int, found: dict[int, Event]) -> list[LogLine]:
 
 def _line(raw: bytes, at: int, event: Event | None) -> LogLine:
     text = readable(raw)
+    carrier = _CARRIER.match(text)
+    text = text[carrier.end() :] if carrier else text
     stamp = _CLOCK.match(text)
     mark = "" if event is None else "warn" if event.kind in _WARN else "event"
     remark = ""
@@ -76,7 +80,7 @@ def _line(raw: bytes, at: int, event: Event | None) -> LogLine:
         remark = f"damaged: {why}" if why else event.kind.replace("_", " ")
     return LogLine(
         offset=at,
-        clock=stamp[1] if stamp else "",
+        clock=stamp[1] if stamp else carrier[1] if carrier else "",
         rank=stamp[2] if stamp else "",
         text=text[stamp.end() :] if stamp else text,
         mark=mark,

@@ -33,6 +33,10 @@ class Numbers:
     level: Level | None
     final: bool
 
+    @property
+    def has_base(self) -> bool:
+        return any(cell.base is not None for cell in self.cells)
+
 
 def numbers(page: RunPage, base: Readings | None) -> Numbers:
     """The big numbers: of the last decode lines while it runs, of the last level afterwards."""

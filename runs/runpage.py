@@ -95,6 +95,13 @@ class RunPage:
         return "\n".join(self.last_lines)
 
     @property
+    def client_told(self) -> bool:
+        """Whether a driver of ours counts requests; an import tells rates only."""
+        return any(row.level.requests is not None for row in self.rows) or (
+            bool(self.rows) and not self.run.imported
+        )
+
+    @property
     def failed_requests(self) -> int:
         return sum(row.level.failed for row in self.rows)
 
@@ -209,9 +216,17 @@ def _words(event: Event) -> str:
     return event.text or kind
 
 
+# slugs whose words are names
+TITLES = {"cuda-graph-off": "CUDA graph off", "ignore-eos": "ignore_eos"}
+
+
+def caveat_title(slug: str) -> str:
+    return TITLES.get(slug, slug.replace("-", " ").capitalize())
+
+
 def caveat_row(caveat: Caveat) -> CaveatRow:
     return CaveatRow(
-        title=caveat.slug.replace("-", " ").capitalize(),
+        title=caveat_title(caveat.slug),
         text=caveat.text,
         evidence=evidence_words(caveat.evidence),
         found_at=caveat.found_at,
@@ -222,7 +237,9 @@ def evidence_words(evidence: dict[str, Any]) -> str:
     """ "limit 21, concurrency 32": the measured values, each with its name."""
     parts = []
     for key, value in evidence.items():
-        if isinstance(value, float):
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        elif isinstance(value, float):
             value = number(value, 2)
         elif isinstance(value, list | tuple):
             value = ", ".join(map(str, value))

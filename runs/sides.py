@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from django.db.models import Prefetch
 
 from runs.metrics.compare import LevelFigures
-from runs.models import Arm, Attempt, Level, Run, State
+from runs.models import Arm, Attempt, Level, Run, Sample, State
 from runs.runpage import running_limit
 
 # what a level knows, under the catalogue's names
@@ -21,6 +21,7 @@ FIGURES = {
     "running": "running_mean",
     "waiting": "waiting_mean",
 }
+EXCERPT = 50  # decode lines; a log with more of them is read level by level
 ALGORITHM = "--speculative-algorithm"
 DRAFT_TOKENS = "--speculative-num-draft-tokens"
 
@@ -148,3 +149,19 @@ def launch_of(run: Run) -> Launch:
     attempts = sorted(run.attempts.all(), key=lambda attempt: attempt.n)
     newest = attempts[-1] if attempts else None
     return Launch(run, newest, list(newest.levels.all()) if newest else [])
+
+
+def excerpt_lines(side: Side) -> list[tuple[int, float]]:
+    """(running, output tok/s) of the decode lines of imported excerpts; none of whole logs."""
+    runs = [launch.run.pk for launch in side.counted if launch.run.imported]
+    if not runs:
+        return []
+    told = Sample.objects.filter(
+        stream__attempt__run__in=runs,
+        phase=Sample.Phase.DECODE,
+        output_tps__isnull=False,
+        running__isnull=False,
+    )
+    rows = list(told.order_by("pk").values_list("running", "output_tps")[: EXCERPT + 1])
+    lines = [(running, tps) for running, tps in rows if running is not None and tps is not None]
+    return lines if len(rows) <= EXCERPT else []

@@ -107,6 +107,8 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "provisional": pair.provisional,
         "sentence": pair.sentence,
         "second": pair.second,
+        "by_lines": pair.by_lines,
+        "capped_levels": pair.capped_levels,
         "rows": [_row(row) for row in pair.rows],
         "changes": shown,
         "changes_kept_back": len(rows) - len(shown),

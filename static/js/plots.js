@@ -53,7 +53,7 @@ const label = (side, x, y, shift) => ({
   yshift: shift,
 });
 
-/** Above for the higher of two lines, below for the other, at the level where they part most. */
+/** Above for the highest line, below for the others, at the level where they part most. */
 function labels(series, key) {
   const ends = series
     .map((side) => ({ side, points: side.points.filter((point) => point[key] !== null) }))
@@ -62,7 +62,11 @@ function labels(series, key) {
     ? ends[0].points.map((p) => p.c).filter((c) => ends.every(({ points }) => points.some((p) => p.c === c)))
     : [];
   const at = (points, c) => points.find((p) => p.c === c) ?? points[points.length - 1];
-  const place = common[Math.max(0, common.length - 2)];
+  const spread = (c) => {
+    const values = ends.map(({ points }) => at(points, c)[key]);
+    return Math.max(...values) - Math.min(...values);
+  };
+  const place = common.reduce((best, c) => (best === null || spread(c) > spread(best) ? c : best), null);
   const ordered = ends.map(({ side, points }) => ({ side, point: at(points, place) }));
   ordered.sort((a, b) => b.point[key] - a.point[key]);
   const most = Math.max(...series.flatMap((side) => side.points.map((point) => point.c)));
@@ -155,6 +159,8 @@ function pareto(series) {
       yaxis: axis({ range: upTo("y"), tickformat: ",~g", nticks: 6 }),
       annotations: named.map((side) => {
         const { x, y } = amid(both(side));
+        // a single point has its number at its side, so its name goes above
+        if (both(side).length < 2) return { ...label(side, x, y, 15), xanchor: "right" };
         return { ...label(side, x, y, 0), xanchor: "left", xshift: 10 };
       }),
     },

@@ -16,6 +16,8 @@ from tests.factories import (
     make_level,
     make_measured_run,
     make_run,
+    make_samples,
+    make_stream,
     make_workload,
 )
 
@@ -234,3 +236,19 @@ def test_more_launches_cost_no_more_queries(
         chips(compared)
         caveats(compared)
         coverage(compared)
+
+
+def test_an_excerpts_lines_are_held_against_the_baseline(arms: tuple[Arm, Arm]) -> None:
+    make_level(make_attempt(make_run(arms[0], imported=True)), 1, 26.7)
+    attempt = make_attempt(make_run(arms[1], imported=True))
+    make_level(attempt, 1, None, user_tps=77.0)
+    make_samples(make_stream(attempt), [71.44, 63.82], running=1)
+    words = compare_arms(arms).pairs[0].by_lines
+    assert "×2.4 to ×2.7" in words and "mean of 2 lines ×2.53" in words and "26.7" in words
+
+
+def test_the_figures_of_a_sentence_are_set_off(arms: tuple[Arm, Arm]) -> None:
+    make_measured_run(arms[0], {1: 65.0, 128: 1493.0})
+    make_measured_run(arms[1], {1: 70.0, 128: 1146.0})
+    told = compare_arms(arms).pairs[0].told
+    assert [tone for text, tone in told if "8 %" in text or "23 %" in text] == ["up", "down"]

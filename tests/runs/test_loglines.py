@@ -72,3 +72,13 @@ def test_a_damaged_line_is_marked_with_its_reason() -> None:
 )
 def test_it_leaves_no_terminal_control_in_a_line(raw: bytes, text: str) -> None:
     assert readable(raw) == text
+
+
+def test_it_takes_what_journald_put_in_front() -> None:
+    stream = stored(
+        b"May 29 17:23:15 llm-two python[1082]: [2026-05-29 17:23:15 TP0 EP0] Decode batch\n",
+        b"May  9 07:01:02 llm-two systemd[1]: Started.\n",
+    )
+    first, second = log_part(stream, 0).lines
+    assert (first.clock, first.rank, first.text) == ("17:23:15", "TP0 EP0", "Decode batch")
+    assert (second.clock, second.text) == ("07:01:02", "Started.")

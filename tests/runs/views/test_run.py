@@ -172,3 +172,11 @@ def test_the_page_costs_a_fixed_number_of_queries(
     make_samples(stream, [500.0] * 300)
     with django_assert_max_num_queries(32):  # type: ignore[operator]
         member.get(run.get_absolute_url())
+
+
+def test_an_import_shows_what_it_told_and_no_false_zero(member: Client) -> None:
+    run = make_run(make_arm(make_campaign()), imported=True)
+    make_level(make_attempt(run), 4, 234.0, requests=None, done=0, source="results.csv")
+    page = text(member.get(run.get_absolute_url()))
+    assert "Imported" in page and "234" in page and "results.csv" in page
+    assert "Client progress" not in page and "failed request" not in page
