@@ -16,7 +16,7 @@ DURATION = re.compile(r"Benchmark Duration:\s*([0-9.,]{1,20})\s*(sec|s|ms|min)\b
 def is_console(table: Table) -> bool:
     """Tell AIPerf's table by its headings; its CSV has a second one, of single values."""
     header = [cell.lower() for cell in table.header]
-    if header[:1] != ["metric"]:
+    if header[:1] != ["metric"] or table.style not in ("box", "csv"):
         return False
     return header == ["metric", "value"] or "avg" in header
 

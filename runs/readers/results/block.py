@@ -54,6 +54,12 @@ _SGLANG_ONLY = ("Backend", "Traffic request rate", *_ASKED[:2], "Accept length",
 _VLLM_ONLY = ("Failed requests", _ASKED[2], _RATES[1], "Acceptance length")
 
 
+def opens_block(text: str) -> bool:
+    """Tell a row of a block whose title was not copied: a label of it, and its wide gap."""
+    match = _LINE.match(text.rstrip("\r\n")) if ":   " in text else None
+    return match is not None and (match[1] in _SCALARS or _STAT.match(match[1]) is not None)
+
+
 @dataclass(slots=True)
 class Block:
     """An open block; it may be interrupted by lines of others, and ends at its last rule."""

@@ -60,7 +60,8 @@ _PLAIN = (
     (
         "concurrency",
         r"\A(?:max |target |num |number of )?"
-        r"(?:conc(?:urrency|urrent)?(?: requests| users| level)?|clients?|users?|c|bs)\Z|"
+        r"(?:conc(?:urrency|urrent)?(?: requests| users| level)?|clients?|users?|c|bs|"
+        r"batch(?: size)?)\Z|"
         r"\A(?:最大)?并发(?:数|度|量|请求数?|用户数?)?\Z",
     ),
     (

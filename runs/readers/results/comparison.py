@@ -11,13 +11,20 @@ from runs.readers.results.rows import Place, RowBuilder
 from runs.readers.results.safe import clean_text
 
 _OFF = re.compile(
-    r"(?i)\A(?:off|baseline|base|none|no[- ]?spec\w*|no speculation|disabled|without|vanilla|ar|"
-    r"关闭?|不开|未开启?|无|基线|原始)\Z"
+    r"(?i)(?:off|baseline|base|none|vanilla|ar|无|基线|原始)\Z|"
+    r"(?:no[- ]?spec|no speculation|disabled?\b|without\b|w/o\b|关闭?|不开|未开启?)"
 )
-_STEPS = re.compile(
-    r"(?i)\A(?:(?:spec(?:ulative)?[-_ ]?)?(?:num[-_ ]?)?(?:steps?|mtp|eagle3?|nextn|draft|步数?)"
-    r"\s*[=:\-_ ]?\s*([0-9]{1,2})|([0-9]{1,2})\s*(?:steps?|步)?)\Z"
+# 'EAGLE3' names an algorithm, 'MTP-3' a number of steps.
+_STEPS = (
+    re.compile(r"(?i)(?<![a-z])(?:steps?|步数?)\s?[=:\-_ ]?\s?([0-9]{1,2})(?![0-9.])"),
+    re.compile(r"(?i)(?<![0-9.])([0-9]{1,2})[ -]?(?:steps?(?![a-z])|步)"),
+    re.compile(r"(?i)(?<![a-z])(?:mtp|nextn|draft)\s?[=:\-_ ]?\s?([0-9]{1,2})\Z"),
+    re.compile(r"([0-9]{1,2})\Z"),
 )
+_BESIDE = re.compile(
+    r"(?i)speed-?up|gain|delta|change|ratio|diff|improve|加速|提升|变化|比例|备注|note"
+)
+_IN_BRACKETS = re.compile(r"\s*[(（\[]([^()（）\[\]]{1,40})[)）\]]\s*\Z")
 _LEVEL = re.compile(r"(?i)\A(?:c|conc(?:urrency)?|bs|并发)?\s*[=:@]?\s*([0-9]{1,6})\Z")
 _THOUSANDS = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,4})?)\s?[kK]\Z")
 _STATES = (
@@ -51,11 +58,25 @@ def read_cell(text: str) -> Cell:
 
 def arm_steps(label: str) -> int | None:
     """Give the number of speculative steps an arm's label names; 'off' is 0."""
-    label = re.sub(r"[*`]", "", label).strip()
+    label = bare_label(label)
     if _OFF.match(label):
         return 0
-    match = _STEPS.match(label)
-    return int(match[1] or match[2]) if match else None
+    exact = (
+        pattern.match(label) if index == 3 else pattern.search(label)
+        for index, pattern in enumerate(_STEPS)
+    )
+    match = next((each for each in exact if each), None)
+    return int(match[1]) if match else None
+
+
+def bare_label(label: str) -> str:
+    """Give an arm's label without emphasis and without the unit behind it."""
+    return _IN_BRACKETS.sub("", re.sub(r"[*`]", "", label)).strip()
+
+
+def is_beside(label: str) -> bool:
+    """Whether a column tells of the others: 'Speedup', '提升'."""
+    return _BESIDE.search(label) is not None
 
 
 def level(label: str) -> int | None:
@@ -73,6 +94,13 @@ def caption_metric(caption: str) -> Column | None:
     return None
 
 
+def _heading_metric(label: str) -> Column | None:
+    """Give the metric named in brackets behind an arm: 'Baseline (tok/s)'."""
+    match = _IN_BRACKETS.search(label)
+    found = read_heading(match[1]) if match else None
+    return found if found and found.unit == "tok/s" else None
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What is needed to read the cells: the caption's metric and the settings around."""
@@ -84,15 +112,18 @@ class Comparison:
     def row(self, concurrency: int | None, label: str, cell_text: str, place: Place) -> RowBuilder:
         """Make the row of one cell: one arm at one concurrency."""
         cell = read_cell(cell_text)
-        builder = RowBuilder(self.tool, place, name=clean_text(label, 120), concurrency=concurrency)
+        builder = RowBuilder(
+            self.tool, place, name=clean_text(bare_label(label), 120), concurrency=concurrency
+        )
         builder.context = {**self.settings, "status": cell.status}
         builder.tell(spec_num_steps=arm_steps(label))
-        metric = caption_metric(self.caption)
+        metric = caption_metric(self.caption) or _heading_metric(label)
         if metric is None:
             builder.keep(clean_text(label, 120), cell.value)
         elif cell.value is not None:
             unit = metric.unit or told_unit(self.caption)
-            builder.put(metric.key, cell.value, clean_text(self.caption.splitlines()[0], 120), unit)
+            native = self.caption.splitlines()[0] if self.caption else label
+            builder.put(metric.key, cell.value, clean_text(native, 120), unit)
         if cell.status == "ok" and leading_number(cell_text.rstrip("* ")) is not None:
             rest = cell_text.strip("* ")
             if not rest.replace(",", "").replace(".", "").isdigit():

@@ -7,7 +7,7 @@ from runs.engines.base import JSON
 from runs.readers.results import vllm_bench
 from runs.readers.results.base import ResultRow
 from runs.readers.results.columns import Column, is_time, read_heading, told_unit
-from runs.readers.results.comparison import Comparison, arm_steps, level, read_cell
+from runs.readers.results.comparison import Comparison, arm_steps, is_beside, level, read_cell
 from runs.readers.results.numbers import count, number
 from runs.readers.results.rows import RowBuilder
 from runs.readers.results.safe import clean_text
@@ -20,6 +20,7 @@ _STYLES = {
     "csv": "csv-table",
     "plain": "plain-table",
 }
+_NO_NAME = re.compile(r"(?i)(?:values?|results?|数值|值|结果)?\Z")
 _PER_POINT = ("model", "input_len", "output_len", "num_prompts", "request_rate")
 
 
@@ -130,7 +131,7 @@ def _arms_across(table: Table, columns: Sequence[Column | None]) -> bool:
     """First column concurrency, all others arms: 'off', 'steps=1', or names of no quantity."""
     if len(columns) < 3 or columns[0] is None or columns[0].key != "concurrency":
         return False
-    others = table.header[1:]
+    others = [label for label in table.header[1:] if not is_beside(label)]
     steps = sum(arm_steps(label) is not None for label in others)
     unnamed = all(each is None for each in columns[1:])
     return steps >= 2 or (unnamed and all(label.strip() for label in others))
@@ -144,7 +145,7 @@ def _arm_rows(
     for row in table.rows:
         concurrency = level(row.cells[0]) if row.cells else None
         for label, cell in zip(table.header[1:], row.cells[1:], strict=False):
-            if concurrency is not None:
+            if concurrency is not None and not is_beside(label):
                 found.append(reader.row(concurrency, label, cell, row.place).done())
     return found
 
@@ -178,7 +179,8 @@ def _transposed(table: Table, caption: str, told: Mapping[str, JSON]) -> list[Re
         return None
     found = []
     for index, label in enumerate(table.header[1:], start=1):
-        builder = RowBuilder(_STYLES[table.style], table.place, name=clean_text(label, 120) or None)
+        named = None if _NO_NAME.match(label.strip()) else clean_text(label, 120)
+        builder = RowBuilder(_STYLES[table.style], table.place, name=named)
         builder.context = dict(told)
         builder.tell(spec_num_steps=None if label.strip().isdigit() else arm_steps(label))
         for row, column in zip(table.rows, columns, strict=True):

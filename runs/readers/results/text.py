@@ -11,7 +11,7 @@ from runs.engines.base import JSON, Damaged
 from runs.engines.feed import LineFeed, Position
 from runs.readers.results import aiperf_console, client
 from runs.readers.results.base import Failure, ResultReading, ResultRow
-from runs.readers.results.block import TITLE, Block
+from runs.readers.results.block import TITLE, Block, opens_block
 from runs.readers.results.comparison import accept_lens, caption_settings
 from runs.readers.results.failures import HINTS, FailureCounter
 from runs.readers.results.finishing import (
@@ -140,6 +140,9 @@ class TextResults:
             self._close_results(state)
             state.report = TrtllmReport(place)
             return True
+        if state.block is None and opens_block(text):
+            state.block = Block(place)
+            return state.block.take(text, place, terminated=terminated)
         if stripped[0] == "{" and self._json(state, text, place):
             return True
         if stripped[0] in "|+│┃┏┌╔╒║" or _is_heading(text):
@@ -259,7 +262,9 @@ class TextResults:
         caption = "\n".join(reversed([line for line in state.caption if line.strip()]))
         told = {**state.settings, **caption_settings(caption)}
         rows = read_table(table, caption, told)
+        label, state.label = state.label, None  # a heading above a table names no run
         self._rows += [sourced(row, state) for row in rows or []]
+        state.label = label
         return rows is not None
 
     def _close_results(self, state: Source) -> None:
