@@ -10,12 +10,13 @@ from typing import Literal, TypeAlias
 
 # Written as a string because it names itself.
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
-Phase: TypeAlias = Literal["decode", "prefill"]
+# "interval" and "spec_interval" are vLLM's means over ten seconds, "iteration" is one step.
+Phase: TypeAlias = Literal["decode", "prefill", "interval", "spec_interval", "iteration"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One decode or prefill line.
+    """One decode, prefill, interval or iteration line.
 
     `time` is as printed, 'YYYY-MM-DDTHH:MM:SS' (the server's local time, with its milliseconds if
     it printed them, without the date if it printed none). `rank` is the tag text, 'DP0 TP0'.
@@ -57,6 +58,20 @@ class Event:
     time: str | None
     text: str
     data: dict[str, JSON]
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What an engine says about one finished request (llama.cpp does); times are in ms.
+
+    `values` hold slot, task, prompt_tokens, prompt_ms, prompt_tok_per_s, output_tokens, decode_ms,
+    decode_tok_per_s, accept_rate and further fields, as far as they were printed.
+    """
+
+    time: str | None
+    values: dict[str, JSON]
     offset: int
     line: int
 

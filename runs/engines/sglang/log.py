@@ -105,7 +105,7 @@ def read_line(
         records += _batches(raw, offset, line, terminated)
         if records:
             return records
-    event = read_event(_decoded(raw), offset=offset, line=line, terminated=terminated)
+    event = read_event(decoded(raw), offset=offset, line=line, terminated=terminated)
     return [] if event is None else [event]
 
 
@@ -131,12 +131,12 @@ def _batches(raw: bytes, offset: int, line: int, terminated: bool) -> list[Recor
     for index, part in enumerate(parts):
         if b" batch" in part:
             ended = terminated and index + 1 == len(parts)
-            records += read_batches(_decoded(part), offset=offset, line=line, terminated=ended)
+            records += read_batches(decoded(part), offset=offset, line=line, terminated=ended)
         offset += len(part) + 1
     return records
 
 
-def _decoded(raw: bytes) -> str:
+def decoded(raw: bytes) -> str:
     """Give text without NUL (no database takes it) and without colours."""
     text = raw.decode("utf-8", "replace")
     if "\x1b" in text:
@@ -145,4 +145,4 @@ def _decoded(raw: bytes) -> str:
 
 
 def _text(raw: bytes) -> str:
-    return redact_text(_decoded(raw))
+    return redact_text(decoded(raw))

@@ -33,27 +33,27 @@ def _whole(dump: str) -> dict[str, JSON]:
             pairs = list(ast.literal_eval(tree).items())
     except (SyntaxError, ValueError, TypeError, AttributeError, RecursionError, MemoryError):
         return {}
-    return {str(key): _plain(value) for key, value in pairs}
+    return {str(key): plain(value) for key, value in pairs}
 
 
 def _piecewise(dump: str) -> dict[str, JSON]:
     found: dict[str, JSON] = {}
     for key, value in _ONE.findall(dump):
         try:
-            found.setdefault(key, _plain(ast.literal_eval(value)))
+            found.setdefault(key, plain(ast.literal_eval(value)))
         except (SyntaxError, ValueError):
             found.setdefault(key, value.strip())
     return found
 
 
-def _plain(value: object) -> JSON:
+def plain(value: object) -> JSON:
     """Make it something JSON can hold."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return str(value)

@@ -9,6 +9,7 @@ way, so nothing is ever read differently, only sooner.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
 from runs.engines.base import JSON, Phase, Sample
 from runs.engines.sglang.labels import LABELS
 

@@ -1,0 +1,1 @@
+"""llama.cpp: timings of its server. Pure."""

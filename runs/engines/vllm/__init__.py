@@ -1,0 +1,1 @@
+"""vLLM: its log lines. Pure."""
