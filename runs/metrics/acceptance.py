@@ -4,7 +4,7 @@
 only after recomputing it strictly.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from runs.engines.base import Sample
@@ -14,6 +14,8 @@ Definition: TypeAlias = Literal["strict", "inclusive", "per-step", "ambiguous", 
 # Half of the last printed digit, and a little for binary fractions.
 _PRINT = 0.005
 _EPSILON = 1e-9
+# More draft tokens than anybody verifies in one pass of a chain.
+_MOST_DRAFTS = 33
 
 
 def strict_rate(accept_len: float, draft_tokens: int) -> float | None:
@@ -44,6 +46,41 @@ def definition(
     return fits[0] if fits else "unknown"
 
 
+def definition_of(
+    pairs: Sequence[tuple[float, float]], settings: Mapping[str, object]
+) -> Definition | None:
+    """Tell by which formula the (length, rate) pairs of one server were printed.
+
+    One formula must fit them all. `settings` may hold spec_num_draft_tokens and spec_num_steps;
+    without the draft tokens they are looked for: the number that makes every pair fit. None: there
+    are no pairs, or several numbers fit by different formulas.
+    """
+    if not pairs:
+        return None
+    steps = _count(settings.get("spec_num_steps"))
+    drafts = _count(settings.get("spec_num_draft_tokens")) or (steps + 1 if steps else None)
+    if drafts is not None:
+        return _shared(pairs, drafts, steps)
+    longest = max(length for length, _ in pairs)
+    fitting = {_shared(pairs, tried, tried - 1) for tried in range(2, _MOST_DRAFTS)}
+    told = fitting - {"unknown"}
+    if longest > 1 and not told:
+        return "unknown"
+    return told.pop() if len(told) == 1 else None
+
+
+def _shared(pairs: Sequence[tuple[float, float]], drafts: int, steps: int | None) -> Definition:
+    kinds = {definition(rate, length, drafts, steps) for length, rate in pairs}
+    certain = kinds - {"ambiguous"}
+    if not certain:
+        return "ambiguous"
+    return certain.pop() if len(certain) == 1 else "unknown"
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
 def _near(printed: float, computed: float, divisor: int) -> bool:
     return abs(printed - computed) <= _PRINT + _PRINT / divisor + _EPSILON
 
@@ -66,3 +103,13 @@ def level_accept_len(samples: Iterable[Sample]) -> float | None:
         return sum(length for length, _ in pairs) / len(pairs)
     tokens = sum(length * running for length, running in pairs if running)
     return tokens / sum(weights)
+
+
+def pooled_accept_len(samples: Iterable[Sample], draft_tokens: int) -> float | None:
+    """Give 1 + accepted / drafts over several of vLLM's intervals, weighted by their drafts."""
+    accepted = drafted = 0
+    for sample in samples:
+        taken, offered = sample.extras.get("accepted_tokens"), sample.extras.get("drafted_tokens")
+        if isinstance(taken, int) and isinstance(offered, int):
+            accepted, drafted = accepted + taken, drafted + offered
+    return 1 + accepted / (drafted / draft_tokens) if drafted and draft_tokens else None

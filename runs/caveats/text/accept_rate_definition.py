@@ -1,0 +1,41 @@
+"""Printed accept rates follow several definitions, or none that is known."""
+
+from runs.caveats.base import Finding
+from runs.caveats.text.paste import Paste
+from runs.engines.base import JSON
+from runs.metrics.acceptance import definition_of
+
+_NAMES = {
+    "inclusive": "counts the bonus token (accept len / draft tokens)",
+    "per-step": "is accept len / steps",
+    "unknown": "fits no known definition",
+}
+
+
+def find(paste: Paste) -> Finding | None:
+    """Fire when two parts use different definitions, or one is not (len − 1)/(draft tokens − 1)."""
+    found: dict[str, tuple[float, float]] = {}
+    for part in paste.parts or (None,):
+        settings = {**paste.context, **(part.settings if part else {})}
+        places = part.samples if part else range(len(paste.samples))
+        pairs = [
+            (each.accept_len, each.accept_rate)
+            for each in (paste.samples[place] for place in places)
+            if each.phase == "decode"
+            and each.accept_len is not None
+            and each.accept_rate is not None
+        ]
+        kind = definition_of(pairs, settings)
+        if kind in ("inclusive", "per-step", "unknown", "strict"):
+            found.setdefault(kind, pairs[0])
+    odd = [kind for kind in found if kind != "strict"]
+    if not odd:
+        return None
+    length, rate = found[odd[0]]
+    mixed = " Other lines of this text use another definition." if len(found) > 1 else ""
+    text = (
+        f"The printed accept rate {rate:.2f} {_NAMES[odd[0]]}.{mixed} Compare accept len, or the "
+        "recomputed share of drafts that were accepted."
+    )
+    evidence: dict[str, JSON] = {"definition": odd[0], "printed": rate, "accept_len": length}
+    return Finding("accept-rate-definition", text, evidence)

@@ -1,0 +1,91 @@
+"""What a rule about a text is given: everything the text gave, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from runs.engines.base import JSON, Event, Request, Sample, rank_tags
+
+if TYPE_CHECKING:
+    # Only a name here: readers stand on rules, not rules on readers.
+    from runs.readers.results.base import ResultRow
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One life of a server, or a part of its log that a person set apart.
+
+    `real`: another process, not merely a heading. `samples` are places in the paste's samples.
+    """
+
+    stream: tuple[str | None, str | None]
+    real: bool
+    served: bool
+    failed: bool
+    samples: tuple[int, ...]
+    settings: dict[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """A text as it was read.
+
+    `elided`: it says that lines were left out. `looping`: words that it repeats again and again.
+    `offsets_s`: carrier's stamp minus the server's own, in seconds, one for each line that has
+    both. `late`: samples after the failed start of another server. `failures`: what clients said.
+    """
+
+    samples: tuple[Sample, ...]
+    events: tuple[Event, ...]
+    requests: tuple[Request, ...]
+    rows: tuple[ResultRow, ...]
+    parts: tuple[Part, ...]
+    context: dict[str, JSON]
+    damaged: int
+    failures: tuple[str, ...]
+    elided: bool
+    looping: str | None
+    offsets_s: tuple[float, ...]
+    late: int
+
+    @property
+    def decodes(self) -> list[Sample]:
+        return [each for each in self.samples if each.phase == "decode"]
+
+    @property
+    def prefills(self) -> list[Sample]:
+        return [each for each in self.samples if each.phase == "prefill"]
+
+    @property
+    def intervals(self) -> list[Sample]:
+        return [each for each in self.samples if each.phase == "interval"]
+
+    def setting(self, row: ResultRow, name: str) -> JSON:
+        """Give a setting of one row: its own, the text's, or the default of its tool."""
+        if name in row.context:
+            return row.context[name]
+        if name in self.context:
+            return self.context[name]
+        defaults = row.context.get("defaults")
+        return defaults.get(name) if isinstance(defaults, dict) else None
+
+    def part_samples(self) -> Iterator[list[Sample]]:
+        """Give the samples of each part; all of them when nothing sets parts apart."""
+        parts = [part for part in self.parts if part.samples]
+        if not parts:
+            yield list(self.samples)
+        for part in parts:
+            yield [self.samples[place] for place in part.samples]
+
+
+def dp_rank(sample: Sample) -> int | None:
+    return rank_tags(sample.rank).get("DP")
+
+
+def real(value: object) -> float | None:
+    """Give a number, None for everything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)

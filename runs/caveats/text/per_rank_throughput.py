@@ -1,0 +1,19 @@
+"""Each DP rank prints its own throughput."""
+
+from runs.caveats.base import Finding
+from runs.caveats.text.paste import Paste, dp_rank
+from runs.engines.base import JSON
+
+
+def find(paste: Paste) -> Finding | None:
+    """Fire on decode lines with a DP rank."""
+    ranks = {dp_rank(each) for each in paste.decodes} - {None}
+    if not ranks:
+        return None
+    text = (
+        f"The lines are of {len(ranks)} DP rank{'' if len(ranks) == 1 else 's'}: each throughput "
+        "is that "
+        "rank's alone. The server's is the sum over DP ranks, never over TP, EP or PP."
+    )
+    evidence: dict[str, JSON] = {"dp_ranks": [*sorted(rank for rank in ranks if rank is not None)]}
+    return Finding("per-rank-throughput", text, evidence)
