@@ -4,6 +4,8 @@ import { armColor, color, onTheme } from "./palette.js";
 const SYMBOLS = { A: "circle", B: "diamond", C: "square", D: "triangle-up", E: "triangle-down", F: "cross" };
 const DASHES = { A: "5px,3px", B: "solid", C: "8px,2px,2px,2px", D: "2px,2px", E: "10px,3px", F: "1px,3px" };
 
+const SOON = 1500; // ms: the sentence and the tables come first
+
 /** Plotly reads a little markup in its texts: names are only ever text. */
 export const escaped = (text) =>
   String(text).slice(0, 80).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
@@ -201,7 +203,10 @@ function draw(box, series) {
 export function plots(section, series) {
   const boxes = [...section.querySelectorAll("[data-plot]")];
   const all = () => boxes.filter((box) => box.classList.contains("plot")).forEach((box) => draw(box, series));
+  let asked = false;
   const load = () => {
+    if (asked) return;
+    asked = true;
     const script = document.createElement("script");
     script.src = section.dataset.plotly;
     script.onload = () => {
@@ -220,4 +225,5 @@ export function plots(section, series) {
     { rootMargin: "600px" },
   );
   near.observe(section);
+  setTimeout(load, SOON); // whoever reads on finds them drawn
 }
