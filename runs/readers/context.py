@@ -1,26 +1,54 @@
 """Settings that stand in the text itself: a launch command, the server's own dump, a request."""
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
 from runs.engines.base import JSON, Event, Sample
 from runs.engines.redact import redact_text
-from runs.engines.sglang.flags import FlagError, Flags
+from runs.engines.sglang.flags import ALIASES, SECRET_FLAGS, FlagError, Flags
 from runs.engines.sglang.launch import from_tokens
+from runs.readers.words import shell_words
 
-_LAUNCH = re.compile(r"(?:sglang\.launch_server|\bsglang serve)\s(.*)")
-_SIMULATED = re.compile(r"\bSGLANG_SIMULATE_ACC_LEN=([0-9.]{1,10})")
-_TEMPERATURE = re.compile(r"\"temperature\"\s{0,4}:\s{0,4}([0-9.]{1,10})")
-_MAX_TOKENS = re.compile(r"\"max_(?:completion_)?tokens\"\s{0,4}:\s{0,4}([0-9]{1,9})")
+# What starts a server; the words after it are its arguments.
+_LAUNCH = re.compile(
+    r"(?:sglang\.launch_server|\bsglang serve|\bvllm serve|vllm\.entrypoints\.openai\.api_server)"
+    r"\s(.*)",
+    re.DOTALL,
+)
+# A usage line, not a command: '--model-path <model> [options]'.
+_USAGE = re.compile(r"<[a-z][a-z _-]{0,40}>|\[options\]")
+_SIMULATED = re.compile(r"\bSGLANG_SIMULATE_ACC_LEN=([0-9]{1,4}(?:\.[0-9]{1,6})?)(?=[\s'\"\\;]|\Z)")
+_ENVIRONMENT = re.compile(r"\b([A-Z][A-Z0-9_]{2,60})=(\S{1,300})")
+_TEMPERATURE = re.compile(r"\"temperature\"\s{0,4}:\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6})?)(?=\s*[,}])")
+_MAX_TOKENS = re.compile(
+    r"\"max_(?:completion_|new_)?tokens\"\s{0,4}:\s{0,4}([0-9]{1,9})(?=\s*[,}])"
+)
+_IGNORE_EOS = re.compile(r"\"ignore_eos\"\s{0,4}:\s{0,4}(true|false)\b")
+_BANNER = re.compile(
+    r"(?i)\b(sglang|vllm|tensorrt-llm|llama\.cpp)[ =:]{1,3}v?([0-9]{1,4}(?:\.[0-9a-z+]{1,12}){1,5})"
+)
+_GPUS = re.compile(
+    r"\b(?:([0-9]{1,4})\s?[x×*]\s?)(?:NVIDIA |AMD |Ascend |Intel )?"
+    r"((?:MI[0-9]{3}[A-Z]{0,2}|[ABHLT][0-9]{1,3}[A-Z]{0,2}[0-9]{0,3}|GB[0-9]{3}"
+    r"|RTX[ -]?[0-9A-Z ]{4,12}"
+    r"|910[A-C]?[0-9]?|Atlas [0-9A-Z ]{2,10}))(?=[\s,;()]|\Z)"
+)
 _LINE_LIMIT = 20_000
+_SHELL_ENDS = ("|", "||", "&&", ";", "&", ">", ">>", "2>&1", "<")
 _NAMES = {
     "speculative_algorithm": "spec_algorithm",
     "speculative_num_steps": "spec_num_steps",
     "speculative_eagle_topk": "spec_topk",
     "speculative_num_draft_tokens": "spec_num_draft_tokens",
     "tp_size": "tp",
+    "tensor_parallel_size": "tp",
+    "dp_size": "dp",
+    "data_parallel_size": "dp",
     "max_running_requests": "max_running_requests",
+    "max_num_seqs": "max_running_requests",
+    "model_path": "model",
+    "model": "model",
+    "decode_log_interval": "decode_log_interval",
 }
 _FLAG_NAMES = {
     "--speculative-algorithm": "spec_algorithm",
@@ -28,58 +56,152 @@ _FLAG_NAMES = {
     "--speculative-eagle-topk": "spec_topk",
     "--speculative-num-draft-tokens": "spec_num_draft_tokens",
     "--tp": "tp",
+    "--dp": "dp",
     "--max-running-requests": "max_running_requests",
+    "--max-num-seqs": "max_running_requests",
+    "--model-path": "model",
 }
 
 
 def launch_flags(text: str) -> Flags | None:
     """Read the flags of a launch command in the line, or None when there is none to be read."""
     match = _LAUNCH.search(text[:_LINE_LIMIT])
-    if match is None:
+    if match is None or _USAGE.search(match[1]):
         return None
+    return loose_flags(shell_words(redact_text(match[1])))
+
+
+def loose_flags(words: Sequence[str]) -> Flags | None:
+    """Read flags as somebody typed them; those that are wrong for the engine are kept as text."""
+    words = list(words)
+    for index, word in enumerate(words):
+        if word in _SHELL_ENDS:
+            words = words[:index]
+            break
     try:
-        return from_tokens(shlex.split(redact_text(match[1])))
+        return from_tokens(words) or None
     except (FlagError, ValueError):
-        return None
+        return _as_written(words) or None
+
+
+def _as_written(words: Sequence[str]) -> Flags:
+    flags: Flags = {}
+    current: str | None = None
+    for word in words:
+        if word.startswith("--"):
+            flag, equals, value = word.partition("=")
+            current = ALIASES.get(flag, flag)
+            if flag in SECRET_FLAGS or current in flags:
+                current = None
+            else:
+                flags[current] = value if equals else True
+        elif current is not None and flags[current] is True:
+            flags[current] = (
+                int(word) if word.isascii() and word.isdigit() and len(word) < 10 else word
+            )
+    return flags
+
+
+def flag_settings(flags: Mapping[str, object]) -> dict[str, JSON]:
+    """Give what flags say, under our names."""
+    return {name: as_json(flags[flag]) for flag, name in _FLAG_NAMES.items() if flag in flags}
 
 
 def typed_settings(text: str) -> dict[str, JSON]:
-    """Read what a typed command says: launch flags, simulated acceptance, a request's sampling."""
+    """Read what a person typed: launch flags, environment, a request's sampling, a banner."""
+    text = text[:_LINE_LIMIT]
     found: dict[str, JSON] = {}
     flags = launch_flags(text)
     if flags is not None:
-        found["launch_flags"] = {key: _json(value) for key, value in flags.items()}
-        found |= {name: _json(flags[flag]) for flag, name in _FLAG_NAMES.items() if flag in flags}
+        found["launch_flags"] = {key: as_json(value) for key, value in flags.items()}
+        found |= flag_settings(flags)
+        found |= _environment(text)
     simulated = _SIMULATED.search(text)
     if simulated:
-        found["simulate_acc_len"] = _real(simulated[1])
-    if "curl " in text:
-        for name, pattern in (("temperature", _TEMPERATURE), ("max_tokens", _MAX_TOKENS)):
-            match = pattern.search(text)
-            if match:
-                found[name] = _real(match[1]) if name == "temperature" else int(match[1])
+        found["simulate_acc_len"] = float(simulated[1])
+    if "curl" in text or "sampling_params" in text:
+        found |= _request(text)
+    return found | _banner(text)
+
+
+def _environment(text: str) -> dict[str, JSON]:
+    """Read the variables set in front of a launch command."""
+    start = _LAUNCH.search(text)
+    before = redact_text(text[: start.start()]) if start else ""
+    told: dict[str, JSON] = {
+        name: value.strip("'\"") for name, value in _ENVIRONMENT.findall(before)
+    }
+    return {"environment": told} if told else {}
+
+
+def _request(text: str) -> dict[str, JSON]:
+    found: dict[str, JSON] = {}
+    temperature, tokens = _TEMPERATURE.search(text), _MAX_TOKENS.search(text)
+    ignore = _IGNORE_EOS.search(text)
+    if temperature:
+        found["temperature"] = float(temperature[1])
+    if tokens:
+        found["max_tokens"] = int(tokens[1])
+    if ignore:
+        found["ignore_eos"] = ignore[1] == "true"
     return found
+
+
+def _banner(text: str) -> dict[str, JSON]:
+    """Read 'sglang 0.5.15 on 8x MI355X (gfx950), ROCm 7.2' and the like."""
+    found: dict[str, JSON] = {}
+    version, gpus = _BANNER.search(text), _GPUS.search(text)
+    if version and not _LAUNCH.search(text):
+        found["engine_version"] = version[2]
+    if gpus:
+        found |= {"gpu_count": int(gpus[1]), "gpu": gpus[2].strip()}
+    if re.search(r"\bROCm\b|\bgfx[0-9]{3,4}[a-z]?\b|\bMI[0-9]{3}[A-Z]?\b", text):
+        found["platform"] = "rocm"
+    return found if "gpu" in found or "engine_version" in found else {}
+
+
+def server_settings(event: Event) -> dict[str, JSON]:
+    """Give what one line of the server says of its settings, under our names."""
+    found: dict[str, JSON] = {}
+    arguments = event.data.get("server_args")
+    if isinstance(arguments, dict):
+        told = {name: arguments[key] for key, name in _NAMES.items() if key in arguments}
+        found |= {name: value for name, value in told.items() if value is not None}
+        found |= _vllm_speculation(arguments.get("speculative_config"))
+    if event.kind == "capacity" and "max_running_requests" in event.data:
+        found["max_running_requests"] = event.data["max_running_requests"]
+    if event.kind == "engine_version" and "version" in event.data:
+        found["engine_version"] = event.data["version"]
+    return found
+
+
+def _vllm_speculation(config: JSON) -> dict[str, JSON]:
+    if not isinstance(config, dict):
+        return {}
+    names = {"method": "spec_algorithm", "num_speculative_tokens": "num_speculative_tokens"}
+    return {name: config[key] for key, name in names.items() if config.get(key) is not None}
 
 
 def told_settings(events: Iterable[Event], samples: Sequence[Sample]) -> dict[str, JSON]:
     """Read what the server says of itself: its arguments, graphs, platform and role."""
     found: dict[str, JSON] = {}
+    asked: JSON = None
     for event in events:
-        arguments = event.data.get("server_args")
-        if isinstance(arguments, dict):
-            told = {name: arguments[key] for key, name in _NAMES.items() if key in arguments}
-            found |= {name: value for name, value in told.items() if value is not None}
-        if event.kind == "capacity" and "max_running_requests" in event.data:
-            found["max_running_requests"] = event.data["max_running_requests"]
+        told = server_settings(event)
+        if event.kind == "server_args" and "max_running_requests" in told:
+            asked = told["max_running_requests"]
+        found |= told
         found |= _largest_graph(event.data, event.kind)
+    if asked is not None and found.get("max_running_requests") != asked:
+        found["max_running_requests_asked"] = asked
     return found | _platform(samples) | _role(samples)
 
 
 def _largest_graph(data: Mapping[str, JSON], kind: str) -> dict[str, JSON]:
     sizes, what = data.get("sizes"), str(data.get("what", ""))
-    if kind != "graph_capture_sizes" or not isinstance(sizes, list) or not sizes:
+    if kind not in ("graph_capture_sizes", "graph_captured"):
         return {}
-    if "prefill" in what or "draft" in what:
+    if not isinstance(sizes, list) or not sizes or "prefill" in what or "draft" in what:
         return {}
     return {"graph_max_bs": max(size for size in sizes if isinstance(size, int))}
 
@@ -87,7 +209,7 @@ def _largest_graph(data: Mapping[str, JSON], kind: str) -> dict[str, JSON]:
 def _platform(samples: Sequence[Sample]) -> dict[str, JSON]:
     """'npu graph' and 'cpu graph' name the device; 'cuda graph' is printed on AMD's, too."""
     labels = {each.graph_label for each in samples if each.graph_label}
-    for platform in ("npu", "cpu", "musa"):
+    for platform in ("npu", "cpu", "musa", "xpu"):
         if f"{platform} graph" in labels:
             return {"platform": platform}
     return {}
@@ -102,14 +224,8 @@ def _role(samples: Sequence[Sample]) -> dict[str, JSON]:
     return {}
 
 
-def _real(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _json(value: object) -> JSON:
+def as_json(value: object) -> JSON:
+    """Give a flag's value as JSON can hold it."""
     if isinstance(value, list):
         return [str(each) for each in value]
     return value if isinstance(value, bool | int | float | str) else None

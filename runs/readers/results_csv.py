@@ -38,6 +38,10 @@ def read_results_csv(data: bytes, name: str) -> Reading:
         ignored_lines=0,
         caveats=(),
         context={},
+        requests=(),
+        results=(),
+        segments=(),
+        derived={},
     )
 
 

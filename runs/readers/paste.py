@@ -1,0 +1,237 @@
+"""A whole text: logs, results, commands and remarks, joined into one reading.
+
+The lines go through once. What an engine printed becomes records; all other lines go to the reader
+of results, to the settings, and to the headings that set parts of a log apart.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+
+from runs.caveats.text.paste import Paste
+from runs.caveats.text.registry import find_in_text
+from runs.engines.base import JSON, Damaged, Event, Request, Sample
+from runs.engines.sglang.log import decoded
+from runs.metrics.acceptance import level_accept_len
+from runs.readers.carriers import Origin
+from runs.readers.carriers.signs import last_state
+from runs.readers.context import told_settings, typed_settings
+from runs.readers.derive import derived
+from runs.readers.lives import Life, Lives
+from runs.readers.loops import looping
+from runs.readers.reading import Kind, Reading, short_rows
+from runs.readers.results.base import ResultReading, ResultRow
+from runs.readers.results.text import TextResults
+from runs.readers.segments import moment, part, segment
+from runs.readers.stream import CHUNK, Other, TextReader, Told
+
+# A rule that ends a block of results.
+_RULE = re.compile(r"\s{0,4}={30,200}\s*\Z")
+_ELISION = re.compile(r"\s{0,8}(?:\[?(?:\.{3}|…)\]?|\[\s?snip\s?\]|<snip>|\(\.{3}\))\s*\Z")
+# Lines of a command that goes on behind a backslash.
+_MANY_LINES = 400
+_MANY_OFFSETS = 2000
+_ENGINE_KINDS: dict[str, Kind] = {
+    "sglang": "sglang-log",
+    "vllm": "vllm-log",
+    "llamacpp": "llamacpp-log",
+    "trtllm": "trtllm-log",
+}
+# These are printed by one engine only; a traceback's line alone makes no log of it.
+_TELLING = ("server_args", "server_ready", "capacity", "retraction", "startup_timings", "crash")
+
+
+def read_paste(data: bytes, name: str) -> Reading:
+    """Read a text that may hold anything. Never raises."""
+    gathered = _Gathered()
+    reader = TextReader(gathered.other)
+    for start in range(0, len(data), CHUNK):
+        gathered.take(reader.feed(data[start : start + CHUNK]))
+    gathered.take(reader.finish())
+    return gathered.reading(name)
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What the lines gave so far. Others come before the records of the lines behind them."""
+
+    samples: list[Sample] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    damaged: list[Damaged] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    engines: dict[str, int] = field(default_factory=dict)
+    context: dict[str, JSON] = field(default_factory=dict)
+    results: TextResults = field(default_factory=TextResults)
+    lives: Lives = field(default_factory=Lives)
+    owners: list[Life] = field(default_factory=list)
+    hosts: dict[str, None] = field(default_factory=dict)
+    pids: dict[int, None] = field(default_factory=dict)
+    offsets: list[float] = field(default_factory=list)
+    waiting: list[Other] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)
+    ignored: int = 0
+    elided: bool = False
+    loop: str | None = None
+    readings: int = 0
+
+    def other(self, other: Other) -> None:
+        """Take a line that gave no record; it waits for the records of the lines before it."""
+        self.waiting.append(other)
+
+    def take(self, told: list[Told]) -> None:
+        """Take records and the waiting lines in the order in which they stand in the text."""
+        lines, self.waiting = self.waiting, []
+        index = 0
+        for each in told:
+            while index < len(lines) and lines[index].line < each.record.line:
+                self._line(lines[index])
+                index += 1
+            self._record(each)
+        for line in lines[index:]:
+            self._line(line)
+
+    def _record(self, told: Told) -> None:
+        record, origin = told.record, told.origin
+        if isinstance(record, Sample):
+            self._sample(record, origin)
+            self._compare_clocks(record.time, told.time)
+        elif isinstance(record, Event):
+            self.events.append(record)
+            self.lives.event(record, origin)
+            self.readings += record.kind in ("gpu_reading", "thermal_slowdown")
+            if record.kind not in ("gpu_reading", "thermal_slowdown"):
+                self.ignored += 1
+        elif isinstance(record, Damaged):
+            self.damaged.append(record)
+        else:
+            self.requests.append(record)
+        telling = not isinstance(record, Event) or record.kind in _TELLING
+        if told.engine is not None and telling:
+            self.engines[told.engine] = self.engines.get(told.engine, 0) + 1
+
+    def _sample(self, sample: Sample, origin: Origin) -> None:
+        self.owners.append(self.lives.sample(sample, origin, sample.line))
+        self.samples.append(sample)
+        if origin.host is not None:
+            self.hosts[origin.host] = None
+            if origin.pid is not None:
+                self.pids[origin.pid] = None
+
+    def _compare_clocks(self, printed: str | None, carried: str | None) -> None:
+        if carried is None or printed is None or len(self.offsets) >= _MANY_OFFSETS:
+            return
+        inner = moment(printed)
+        outer = moment(carried, str(inner.year) if inner else "2000")
+        if inner is not None and outer is not None and printed[:4].isdigit():
+            self.offsets.append((outer - inner).total_seconds())
+
+    def _line(self, other: Other) -> None:
+        raw = decoded(other.text)
+        taken = self.results.take(
+            raw,
+            other.offset,
+            other.line,
+            terminated=other.terminated,
+            source=other.origin.source,
+        )
+        text = raw if "\r" not in raw else decoded(last_state(other.text))
+        if taken:
+            if _RULE.match(text):
+                self.lives.results(other.origin.source, other.line)
+            return
+        self.ignored += 1
+        if _ELISION.match(text):
+            self.elided = True
+        self._typed(text, other)
+        if self.loop is None:
+            self.loop = looping(text)
+
+    def _typed(self, text: str, other: Other) -> None:
+        """Read a command or remark; one that goes on behind a backslash is read as one line."""
+        stripped = text.rstrip()
+        if stripped.endswith("\\") and len(self.command) < _MANY_LINES:
+            self.command.append(stripped[:-1])
+            return
+        whole = " ".join([*self.command, text]) if self.command else text
+        self.command = []
+        self.context |= typed_settings(whole)
+        self.lives.heading(whole, other.origin, other.line)
+
+    def reading(self, name: str) -> Reading:
+        """Put everything together."""
+        found = self.results.finish()
+        samples = tuple(self._segmented())
+        results = self._with_run_lengths(found)
+        context = self._context(found, samples)
+        lives = self.lives.all()
+        segments = tuple(segment(life, samples) for life in lives) if self.lives.several else ()
+        damaged = tuple(sorted([*self.damaged, *found.damaged], key=lambda each: each.offset))
+        paste = Paste(
+            samples=samples,
+            events=tuple(self.events),
+            requests=tuple(self.requests),
+            rows=results,
+            parts=tuple(part(life) for life in lives),
+            context=context,
+            damaged=len(damaged),
+            failures=tuple(each.text for each in found.failures),
+            elided=self.elided and bool(samples or results or damaged),
+            looping=self.loop,
+            offsets_s=tuple(self.offsets),
+            late=len(self.lives.late),
+        )
+        return Reading(
+            name=name,
+            kind=self._kind(results),
+            samples=samples,
+            events=tuple(self.events),
+            damaged=damaged,
+            rows=short_rows(results, name),
+            ignored_lines=self.ignored,
+            caveats=tuple(find_in_text(paste)),
+            context=context,
+            requests=tuple(self.requests),
+            results=results,
+            segments=segments,
+            derived=derived(samples, self.events, self.requests, results, segments),
+        )
+
+    def _segmented(self) -> list[Sample]:
+        """Number the lives on the samples where there are several, each server by itself."""
+        if self.lives.several:
+            for sample, life in zip(self.samples, self.owners, strict=True):
+                sample.extras["segment"] = life.number
+        return self.samples
+
+    def _with_run_lengths(self, found: ResultReading) -> tuple[ResultRow, ...]:
+        """Give rows the accept len of their own run, from the log before their block's end."""
+        rows: list[ResultRow] = []
+        begin = 0
+        for row in found.rows:
+            end = next((line for _, line in self.lives.blocks if line >= row.line), row.line)
+            own = [
+                each
+                for each in self.samples
+                if each.phase == "decode"
+                and begin < each.line < end
+                and (row.concurrency is None or (each.running or 0) <= row.concurrency)
+            ]
+            length = level_accept_len(own)
+            told: dict[str, JSON] = {} if length is None else {"accept_len_run": length}
+            rows.append(replace(row, context={**row.context, **told}))
+            begin = end
+        return tuple(rows)
+
+    def _context(self, found: ResultReading, samples: tuple[Sample, ...]) -> dict[str, JSON]:
+        told = told_settings(self.events, samples)
+        context = {**found.context, **self.context, **told}
+        if self.hosts:
+            context |= {"carrier": "journal", "hosts": [*self.hosts], "pids": [*self.pids]}
+        return context
+
+    def _kind(self, results: tuple[ResultRow, ...]) -> Kind:
+        kinds = [kind for engine, kind in _ENGINE_KINDS.items() if engine in self.engines]
+        if len(kinds) > 1 or (kinds and (results or self.readings)):
+            return "mixed"
+        if kinds:
+            return kinds[0]
+        return "bench-result" if results else "unknown"
