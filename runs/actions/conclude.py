@@ -41,10 +41,17 @@ def in_window(samples: Iterable[Sample], level: Level) -> list[Sample]:
     return decode_lines(samples, level.started, level.ended)
 
 
-def decode_lines(samples: Iterable[Sample], start: float | None, end: float | None) -> list[Sample]:
-    """The decode lines of [start, end], epoch seconds; none if the time is not known."""
+def decode_lines(
+    samples: Iterable[Sample], start: float | None, end: float | None, margin: float = 0.0
+) -> list[Sample]:
+    """The decode lines of [start + margin, end - margin], epoch seconds; none if not known.
+
+    A line speaks of the interval before it and its stamp has whole seconds: without a margin the
+    first lines of a window still tell of what was before.
+    """
     if start is None or end is None:
         return []
+    start, end = start + margin, end - margin
     return [
         sample
         for sample in samples
