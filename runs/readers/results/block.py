@@ -14,6 +14,8 @@ from runs.readers.results.rows import Place, RowBuilder
 from runs.readers.results.safe import clean_text
 
 TITLE = re.compile(r"=+ ?Serving Benchmark Result ?=+\s*\Z")
+# The printed rows have 50 characters; the patterns below are made for short lines only.
+LINE_LIMIT = 500
 _END = re.compile(r"={40,}\s*\Z")
 _SECTION = re.compile(r"-{2,} ?[A-Za-z][A-Za-z0-9 .,()/-]{2,60}?-{2,}\s*\Z")
 _LINE = re.compile(r"\s{0,4}([A-Z][A-Za-z0-9 ._/()%-]{1,60}?):\s+(\S.*?)(\s*)\Z")
@@ -56,7 +58,9 @@ _VLLM_ONLY = ("Failed requests", _ASKED[2], _RATES[1], "Acceptance length")
 
 def opens_block(text: str) -> bool:
     """Tell a row of a block whose title was not copied: a label of it, and its wide gap."""
-    match = _LINE.match(text.rstrip("\r\n")) if ":   " in text else None
+    if ":   " not in text or len(text) > LINE_LIMIT:
+        return False
+    match = _LINE.match(text.rstrip("\r\n"))
     return match is not None and (match[1] in _SCALARS or _STAT.match(match[1]) is not None)
 
 
@@ -72,7 +76,7 @@ class Block:
     def take(self, text: str, place: Place, *, terminated: bool) -> bool:
         """Take a line; False when it is none of the block's."""
         text = text.rstrip("\r\n")
-        if self.ended:
+        if self.ended or len(text) > LINE_LIMIT:
             return False
         if _END.match(text):
             self.ended = True

@@ -92,11 +92,14 @@ _STAT = re.compile(
     r"(?<![a-z])(mean|avg|average|median|std|min|max|p[0-9]{1,2}(?:\.[0-9]{1,2})?)(?![a-z0-9])|"
     r"(平均|均值|中位数?|最大|最小)|([0-9]{2})\s*(?:分位|%|th)"
 )
+_HEADING_LIMIT = 200
 _TIMES = ("ttft", "tpot", "itl", "e2e")
 
 
 def read_heading(text: str) -> Column | None:
     """Tell what a heading names, None when nothing is known of it."""
+    if len(text) > _HEADING_LIMIT:
+        return None
     shown = re.sub(r"[*`]", "", text).strip().lower()
     if not shown:
         return Column("index", "")

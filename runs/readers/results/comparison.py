@@ -25,6 +25,7 @@ _BESIDE = re.compile(
     r"(?i)speed-?up|gain|delta|change|ratio|diff|improve|加速|提升|变化|比例|备注|note"
 )
 _IN_BRACKETS = re.compile(r"\s*[(（\[]([^()（）\[\]]{1,40})[)）\]]\s*\Z")
+_LABEL_LIMIT = 200
 _LEVEL = re.compile(r"(?i)\A(?:c|conc(?:urrency)?|bs|并发)?\s*[=:@]?\s*([0-9]{1,6})\Z")
 _THOUSANDS = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,4})?)\s?[kK]\Z")
 _STATES = (
@@ -71,7 +72,7 @@ def arm_steps(label: str) -> int | None:
 
 def bare_label(label: str) -> str:
     """Give an arm's label without emphasis and without the unit behind it."""
-    return _IN_BRACKETS.sub("", re.sub(r"[*`]", "", label)).strip()
+    return _IN_BRACKETS.sub("", re.sub(r"[*`]", "", label[:_LABEL_LIMIT])).strip()
 
 
 def is_beside(label: str) -> bool:
@@ -96,7 +97,7 @@ def caption_metric(caption: str) -> Column | None:
 
 def _heading_metric(label: str) -> Column | None:
     """Give the metric named in brackets behind an arm: 'Baseline (tok/s)'."""
-    match = _IN_BRACKETS.search(label)
+    match = _IN_BRACKETS.search(label[:_LABEL_LIMIT])
     found = read_heading(match[1]) if match else None
     return found if found and found.unit == "tok/s" else None
 

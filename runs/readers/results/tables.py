@@ -10,7 +10,9 @@ from runs.readers.results.rows import Place
 _BORDER = re.compile(r"[\s+|:=\-─━═┌┬┐├┼┤└┴┘┏┳┓┡╇┩┗┻┛┠╋┨╒╤╕╞╪╡╘╧╛╔╦╗╠╬╣╚╩╝┞╀┦╟╫╢]{3,}\Z")
 _HEAD_BORDER = re.compile(r"\s*(?:\+=|[┡╞╠┞]|\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*\Z)")
 _EDGE = re.compile(r"[|│┃║]")
-_LINE_LIMIT = 8_000_000
+_LINE_LIMIT = 20_000
+# vLLM writes a list with an entry a request into one cell.
+_CSV_LINE_LIMIT = 8_000_000
 _ROWS_LIMIT = 20_000
 
 
@@ -44,7 +46,8 @@ class Collector:
     indexed: bool = False
 
     def take(self, text: str, place: Place, *, terminated: bool) -> bool:
-        if not text.strip() or len(self.rows) >= _ROWS_LIMIT or len(text) > _LINE_LIMIT:
+        limit = _CSV_LINE_LIMIT if self.style == "csv" else _LINE_LIMIT
+        if not text.strip() or len(self.rows) >= _ROWS_LIMIT or len(text) > limit:
             return False
         if self.style in ("csv", "plain"):
             return self._take_line(text, place, terminated)
@@ -145,6 +148,8 @@ def _wide(text: str) -> list[str] | None:
 
 def opens_table(text: str, place: Place, *, terminated: bool) -> Collector | None:
     """Give a collector when the line begins a table, None otherwise."""
+    if len(text) > _LINE_LIMIT:
+        return None
     stripped = text.strip()
     if stripped[:1] in "┏┌╔╒│┃║" and stripped:
         return Collector("box", place)

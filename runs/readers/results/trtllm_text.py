@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from runs.engines.base import JSON, Damaged
 from runs.readers.results.base import ResultRow
+from runs.readers.results.block import LINE_LIMIT
 from runs.readers.results.names import stat
 from runs.readers.results.numbers import count, number
 from runs.readers.results.rows import Place, RowBuilder
@@ -66,6 +67,8 @@ class TrtllmReport:
     damaged: list[Damaged] = field(default_factory=list)
 
     def take(self, text: str, place: Place, *, terminated: bool) -> bool:
+        if len(text) > LINE_LIMIT:
+            return False
         text = text.rstrip("\r\n")
         if not text.strip() or _RULE.match(text) or TITLE.match(text) or _DASHES.match(text):
             return True

@@ -258,3 +258,39 @@ def test_interleaved_sources_keep_their_blocks_apart() -> None:
         (8, 55.0, "a"),
         (16, 99.0, "b"),
     ]
+
+
+_LONG = 300_000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Mean TTFT (ms): x" + " " * _LONG + "y",
+        "Total Latency (ms): x" + " " * _LONG + "y",
+        "-" * _LONG + "x",
+        "=" * _LONG + " Serving",
+        "| " + "- " * _LONG + "|x",
+        "|" + "-" * _LONG + " " * _LONG + "|",
+        "| a" + " " * _LONG + "(b | c |",
+        "concurrency,tok/s" + " " * _LONG + "(ms",
+        "Namespace(a=" + "(" * _LONG,
+        "Namespace(" + "a='b', " * (_LONG // 7),
+        "vllm bench serve " + "--a 'b " * (_LONG // 7),
+        "output.error='" + "aaaaaError" * (_LONG // 10),
+        "99%|" + "#" * _LONG + "| 1/2 [",
+        "# " + "accept len: steps=1 " * (_LONG // 20),
+        "a." * _LONG + "Error: ",
+        "{" * _LONG,
+        '{"a":' * _LONG,
+    ],
+    ids=lambda line: line[:16],
+)
+@pytest.mark.parametrize(
+    "before",
+    ["", "============ Serving Benchmark Result ============\n", "= PERFORMANCE OVERVIEW\n"],
+    ids=["bare", "block", "report"],
+)
+def test_no_long_line_costs_more_than_its_length(line: str, before: str) -> None:
+    """Three hundred thousand characters; a pattern that is quadratic would not come back."""
+    shown(read_any(f"{before}{line}\n{line}".encode()))
