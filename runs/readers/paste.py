@@ -71,6 +71,7 @@ class _Gathered:
     ignored: int = 0
     elided: bool = False
     loop: str | None = None
+    carrier: str | None = None
     readings: int = 0
 
     def other(self, other: Other) -> None:
@@ -113,6 +114,7 @@ class _Gathered:
         self.samples.append(sample)
         if origin.host is not None:
             self.hosts[origin.host] = None
+            self.carrier = origin.carrier
             if origin.pid is not None:
                 self.pids[origin.pid] = None
 
@@ -225,7 +227,7 @@ class _Gathered:
         told = told_settings(self.events, samples)
         context = {**found.context, **self.context, **told}
         if self.hosts:
-            context |= {"carrier": "journal", "hosts": [*self.hosts], "pids": [*self.pids]}
+            context |= {"carrier": self.carrier, "hosts": [*self.hosts], "pids": [*self.pids]}
         return context
 
     def _kind(self, results: tuple[ResultRow, ...]) -> Kind:

@@ -13,6 +13,7 @@ from runs.engines.base import Damaged, Event, Record, Request, Sample
 from runs.engines.feed import LineFeed, Position, RawLine
 from runs.engines.llamacpp import log as llamacpp
 from runs.engines.sglang import log as sglang
+from runs.engines.sglang import requests as sglang_requests
 from runs.engines.sglang.events import HINTS as SGLANG_HINTS
 from runs.engines.sglang.shapes import Shapes
 from runs.engines.trtllm import log as trtllm
@@ -27,7 +28,15 @@ LINE_LIMIT = 64 * 1024
 CHUNK = 256 * 1024
 _HINTS = tuple(
     dict.fromkeys(
-        (*vllm.HINTS, *llamacpp.HINTS, *trtllm.HINTS, *SGLANG_HINTS, *services.HINTS, *gpu.HINTS)
+        (
+            *vllm.HINTS,
+            *llamacpp.HINTS,
+            *trtllm.HINTS,
+            *SGLANG_HINTS,
+            *services.HINTS,
+            *gpu.HINTS,
+            *sglang_requests.HINTS,
+        )
     )
 )
 
@@ -231,6 +240,10 @@ class TextReader:
             if ready is not None:
                 self._tell([ready], carried, "llamacpp")
                 return True
+        logged = sglang_requests.read_request_event(text, line.offset, line.line)
+        if logged is not None:
+            self._tell([logged], carried, "sglang")
+            return True
         rows = self._gpu.take(text, line.offset, line.line, line.terminated)
         if rows:
             self._tell(rows, carried, None)

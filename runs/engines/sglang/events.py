@@ -41,6 +41,10 @@ HINTS = (
     "exit code",
     "scheduler ",
     "Health check",
+    "distributed ends",
+    "baseline taken",
+    "JIT Pre-Compile",
+    "DeepGEMM",
 )
 _OPEN_END = re.compile(r"[\w.\-]+\Z")
 
@@ -144,9 +148,15 @@ def _limit(text: str) -> _Data | None:
     match = _LIMIT.search(text)
     if match is None:
         return None
-    return {"max_running_requests": int(match[1] or match[2] or match[3])}
+    told = _LIMIT_REASON(text)
+    return {"max_running_requests": int(match[1] or match[2] or match[3]), **told}
 
 
+_LIMIT_REASON = _numbers(
+    max_mamba_cache_size=rf"max_mamba_cache_size={_N}",
+    slots_per_request=rf"{_N} state slots per request",
+    before=rf"max_running_requests {_N} ->",
+)
 _LIMIT = re.compile(
     r"Max running requests is reset to ([0-9]{1,9})"
     r"|max_running_requests is capped to ([0-9]{1,9})"
@@ -186,6 +196,8 @@ _KINDS = (
             max_mamba_cache_size=rf"max_mamba_cache_size: {_N}",
             conv_gb=rf" conv_state size: {_N}GB",
             ssm_gb=rf" ssm_state size: {_N}GB",
+            inter_ssm_gb=rf"intermediate_ssm_state_cache size: {_N}GB",
+            inter_conv_gb=rf"intermediate_conv_window_cache size: {_N}GB",
         ),
     ),
     _Kind("capacity", "max_total_num_tokens=", _CAPACITY),
@@ -200,6 +212,14 @@ _KINDS = (
         "speculative_num_draft_tokens is adjusted to speculative_num_steps + 1",
         _nothing,
     ),
+    _Kind(
+        "distributed_init",
+        "Init torch distributed ends.",
+        _numbers(elapsed_s=rf"elapsed={_N} s", mem_gb=rf"mem usage={_N} GB"),
+    ),
+    _Kind("distributed_init", "Memory baseline taken.", _numbers(mem_gb=rf"mem usage={_N} GB")),
+    _Kind("jit_compile", "JIT Pre-Compile", _nothing),
+    _Kind("jit_compile", "DeepGEMM warmup", _nothing),
     _Kind("retraction", "#retracted_reqs:", _RETRACTION),
     _Kind("flush_ok", "Cache flushed successfully!", _nothing),
     _Kind(

@@ -49,6 +49,7 @@ HINTS = (
     "unexpectedly",
     "[shutdown]",
     "% Completed",
+    "Capturing CUDA graphs",
 )
 _N = r"(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)"
 _COUNT = r"([0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,15})"
@@ -119,6 +120,63 @@ def _kv_size(text: str) -> _Data | None:
     if size is None:
         return None
     return {"tokens": _number(size[1]), **(_CONCURRENCY(text) or {})}
+
+
+_MODE = re.compile(r"mode=(\w{1,20}) timeout=([0-9]{1,9})s")
+_PROGRESS = re.compile(
+    r"(?P<what>[A-Za-z][^:%|]{0,100}): {1,4}(?P<percent>[0-9]{1,3})%.{0,200}?\| ?"
+    r"(?P<done>[0-9]{1,9})/(?P<total>[0-9]{1,9}) \["
+)
+
+
+_DIFFUSION = {
+    "committed_tps": rf"Committed token throughput: {_N} tokens/s",
+    "steps_per_canvas": rf"denoising steps per canvas: {_N},",
+    "committed_per_step": rf"committed per denoising step: {_N},",
+    "committed": rf"Committed: {_N} tokens",
+    "steps": rf"Denoising steps: {_N},",
+    "canvas": rf"Canvas positions evaluated: {_N}\b",
+}
+
+
+def _diffusion(text: str) -> _Data:
+    found = {name: re.search(pattern, text) for name, pattern in _DIFFUSION.items()}
+    return {name: _number(match[1]) for name, match in found.items() if match}
+
+
+def _shutdown_mode(text: str) -> _Data | None:
+    mode = _MODE.search(text)
+    return {"mode": mode[1], "timeout_s": int(mode[2])} if mode else None
+
+
+def _progress(text: str) -> _Data | None:
+    bar = _PROGRESS.search(text)
+    if bar is None:
+        return None
+    counts = {name: int(bar[name]) for name in ("percent", "done", "total")}
+    return {"what": bar["what"], **counts}
+
+
+_BUSY = re.compile(
+    rf"device (?P<device>[a-z]{{2,6}}:[0-9]{{1,4}}) \({_N}/{_N} GiB\).{{0,100}}?\({_N}, {_N} GiB\)"
+)
+
+
+def _gpu_busy(text: str) -> _Data | None:
+    reason = "too little GPU memory is free: somebody else holds it"
+    data = _death("gpu-busy", reason)(text) or {}
+    told = _BUSY.search(text)
+    if told is None:
+        return data
+    names = ("free_gib", "total_gib", "wanted_fraction", "wanted_gib")
+    values = {name: _number(value) for name, value in zip(names, told.groups()[1:], strict=True)}
+    return {**data, "device": told["device"], **values}
+
+
+def _worker_death(text: str) -> _Data | None:
+    name = re.search(r"proc (\S{1,80}) died unexpectedly", text)
+    data = _death("subprocess-died", "a server process died")(text) or {}
+    return data | ({"name": name[1]} if name else {})
 
 
 _KINDS = (
@@ -192,7 +250,7 @@ _KINDS = (
     _Kind(
         "diffusion",
         "DiffusionDecoding metrics: ",
-        _texts(r"DiffusionDecoding metrics: (.{1,2000})", "told"),
+        _diffusion,
     ),
     _Kind(
         "listening",
@@ -203,6 +261,7 @@ _KINDS = (
     _Kind(
         "server_process", "Started server process [", _values(r"process \[([0-9]{1,10})\]", "pid")
     ),
+    _Kind("server_waiting", "Waiting for application startup.", _nothing),
     _Kind("server_ready", "Application startup complete.", _nothing),
     _Kind("server_stopped", "Application shutdown complete.", _nothing),
     _Kind(
@@ -212,6 +271,9 @@ _KINDS = (
         "crash", "engine core exited unexpectedly", _death("engine-died", "the engine process died")
     ),
     _Kind("server_stopping", "[shutdown] API server: shutdown triggered", _nothing),
+    _Kind("shutdown_mode", "stopping engine client mode=", _shutdown_mode),
+    _Kind("progress", "% Completed | ", _progress),
+    _Kind("progress", "Capturing CUDA graphs", _progress),
     _Kind(
         "crash", "EngineCore failed to start", _death("init-failed", "the engine failed to start")
     ),
@@ -226,11 +288,11 @@ _KINDS = (
         _death("init-failed", "the engine failed to start"),
     ),
     _Kind("crash", "EngineDeadError: ", _death("engine-dead", "the engine is dead")),
-    _Kind("crash", "died unexpectedly", _death("subprocess-died", "a server process died")),
+    _Kind("crash", "died unexpectedly", _worker_death),
     _Kind(
         "crash",
         "less than desired GPU memory utilization",
-        _death("gpu-busy", "too little GPU memory is free: somebody else holds it"),
+        _gpu_busy,
     ),
     _Kind(
         "crash",
@@ -246,6 +308,7 @@ UVICORN = (
     "Started server process [",
     "Application startup complete.",
     "Application shutdown complete.",
+    "Waiting for application startup.",
     "Finished server process [",
 )
 

@@ -166,6 +166,8 @@ def _record(
     known = fields.known
     extras = {key: value for key, value in known.items() if key not in _SAMPLE_FIELDS}
     extras |= fields.other
+    if piece.process is not None:
+        extras |= {"process": piece.process, "process_pid": piece.pid}
     if fields.unread:
         extras["unread"] = redact_text(", ".join(fields.unread)[:TEXT_LIMIT])
     told = {name: known.get(name) for name in _SAMPLE_FIELDS}

@@ -7,6 +7,10 @@ COMPOSE = re.compile(rb"([A-Za-z0-9][A-Za-z0-9_.-]{0,80}) {0,60}\|(?: |\Z)")
 PODMAN = re.compile(rb"\[([A-Za-z0-9][A-Za-z0-9_.-]{0,80})\] {0,60}\|(?: |\Z)")
 # kubectl logs --prefix: '[pod/NAME/CONTAINER] '.
 KUBECTL = re.compile(rb"\[pod/([A-Za-z0-9.-]{1,253})/([A-Za-z0-9._-]{1,253})\](?: |\Z)")
+# Ray's actors: '(SGLangEngine pid=1234, ip=192.0.2.15) '. vLLM's own tags have no address.
+RAY = re.compile(
+    rb"\(([A-Za-z_][A-Za-z0-9_.]{0,80}) pid=([0-9]{1,10}), ip=([0-9A-Fa-f.:]{2,45})\) "
+)
 RFC3339 = re.compile(
     rb"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?)"
     rb"(Z|[+-][0-9]{2}:[0-9]{2})(?: |\Z)"

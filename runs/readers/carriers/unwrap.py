@@ -91,6 +91,8 @@ class Carriers:
             return self._json(found)
         if first == b"[" and message[1:3] != b"20":
             return self._bracketed(found)
+        if first == b"(":
+            return self._actor(found)
         if first.isalnum() or first == b"<":
             return self._journal(found) or self._stamped(found) or self._service(found)
         return None
@@ -119,6 +121,19 @@ class Carriers:
             carrier="journal",
         )
         return Carried(found.message[head.end :], origin, head.time, None)
+
+    def _actor(self, found: Carried) -> Carried | None:
+        actor = containers.RAY.match(found.message)
+        if actor is None:
+            return None
+        origin = self._origin(
+            source=found.origin.source,
+            host=actor[3].decode("ascii") if actor[3] else found.origin.host,
+            ident=actor[1].decode("ascii"),
+            pid=int(actor[2]),
+            carrier="ray",
+        )
+        return Carried(found.message[actor.end() :], origin, found.time, None)
 
     def _stamped(self, found: Carried) -> Carried | None:
         stamp = containers.RFC3339.match(found.message)
