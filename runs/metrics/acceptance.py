@@ -66,6 +66,8 @@ def definition_of(
     told = fitting - {"unknown"}
     if longest > 1 and not told:
         return "unknown"
+    # Hardly a release divided by the steps: only where nothing else fits.
+    told = told - {"per-step"} or told
     return told.pop() if len(told) == 1 else None
 
 

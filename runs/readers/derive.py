@@ -117,11 +117,18 @@ def _prompts(samples: Sequence[Sample]) -> _Found:
     new = sum(each.new_tokens or 0 for each in lines)
     cached = sum(each.cached_tokens or 0 for each in lines)
     return {
+        "health_probe_lines": sum(map(_is_probe, lines)) or None,
         "prompt_tokens_new": new,
         "prompt_tokens_cached": cached,
         "cache_hit_share": cached / (new + cached) if new + cached else None,
         "input_throughput_mean": _mean([each.input_tps for each in lines]),
     }
+
+
+def _is_probe(line: Sample) -> bool:
+    """A health check of 0.5 and later generates one token on an idle server."""
+    one = line.new_seq == line.new_tokens == 1
+    return one and not line.cached_tokens and not line.running and not line.waiting
 
 
 def _intervals(samples: Sequence[Sample]) -> _Found:

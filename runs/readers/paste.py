@@ -114,9 +114,9 @@ class _Gathered:
         self.samples.append(sample)
         if origin.host is not None:
             self.hosts[origin.host] = None
-            self.carrier = origin.carrier
-            if origin.pid is not None:
-                self.pids[origin.pid] = None
+        if origin.pid is not None:
+            self.pids[origin.pid] = None
+        self.carrier = origin.carrier or self.carrier
 
     def _compare_clocks(self, printed: str | None, carried: str | None) -> None:
         if carried is None or printed is None or len(self.offsets) >= _MANY_OFFSETS:
@@ -226,8 +226,12 @@ class _Gathered:
     def _context(self, found: ResultReading, samples: tuple[Sample, ...]) -> dict[str, JSON]:
         told = told_settings(self.events, samples)
         context = {**found.context, **self.context, **told}
+        if self.carrier:
+            context["carrier"] = self.carrier
         if self.hosts:
-            context |= {"carrier": self.carrier, "hosts": [*self.hosts], "pids": [*self.pids]}
+            context["hosts"] = [*self.hosts]
+        if self.pids:
+            context["pids"] = [*self.pids]
         return context
 
     def _kind(self, results: tuple[ResultRow, ...]) -> Kind:

@@ -217,7 +217,7 @@ class TextReader:
                 words in text for words in (*UVICORN, "EngineCore", "EngineDead", "Engine core")
             ):
                 return vllm.read_line(text, offset, line, terminated)
-            if any(words in text for words in ("out of memory", "died unexpectedly")):
+            if any(words in text for words in _VLLM_ALONE):
                 return vllm.read_line(text, offset, line, terminated)
             return []
         if " batch" in text:
@@ -277,6 +277,8 @@ class TextReader:
 
 
 _NOBODY = Origin(None, None, None, None, None, None)
+# What vLLM prints without its head: bars, and the last lines of a traceback.
+_VLLM_ALONE = ("out of memory", "died unexpectedly", "% Completed | ", "Capturing CUDA graphs")
 _STATISTICS = "Avg prompt throughput: "
 
 

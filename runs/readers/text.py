@@ -15,7 +15,9 @@ def read(data: bytes, name: str) -> Reading:
         return read_results_csv(data, name)
     found = find_format(data)
     if found is not None and (_is_json(data) or not _is_log(data[:HEAD_BYTES])):
-        return read_whole(found.read(data), name)
+        results = found.read(data)
+        if results.rows or results.damaged or results.context:
+            return read_whole(results, name)
     return read_paste(data, name)
 
 

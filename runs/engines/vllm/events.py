@@ -242,7 +242,12 @@ _KINDS = (
     _Kind(
         "mfu",
         "MFU: ",
-        _values(rf"MFU: {_N} TF/s/\w+ {_N} GB/s", "tflops_per_device", "gbps_per_device"),
+        _values(
+            rf"(?:Engine ([0-9]{{1,6}}): )?MFU: {_N} TF/s/\w+ {_N} GB/s",
+            "engine",
+            "tflops_per_device",
+            "gbps_per_device",
+        ),
     ),
     _Kind(
         "kv_transfer", "KV Transfer metrics: ", _texts(r"KV Transfer metrics: (.{1,2000})", "told")
@@ -319,7 +324,9 @@ def read_event(piece: Piece, *, offset: int, line: int) -> Event | None:
         if kind.needle in piece.text:
             data = kind.read(piece.text)
             if data is not None:
-                process: _Data = {"process": piece.process} if piece.process else {}
+                process: _Data = {}
+                if piece.process is not None:
+                    process = {"process": piece.process, "process_pid": piece.pid}
                 at = offset + piece.begin
                 return Event(
                     kind.name, piece.time, redact_text(piece.text), {**data, **process}, at, line

@@ -60,7 +60,9 @@ def _formatter(told: dict[str, Any]) -> Carried | None:
         return None
     time = next((_text(told.get(key)) for key in _TIMES if _text(told.get(key))), None)
     stamp = time.replace(" ", "T", 1).replace(",", ".") if time else None
-    origin = Origin(None, None, None, None, None, "json")
+    process = told.get("process")
+    pid = process if type(process) is int and 0 < process < 2**31 else None
+    origin = Origin(None, None, None, pid, None, "json")
     return Carried(_encoded(message), origin, stamp, None)
 
 
