@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from django.urls import reverse
@@ -18,8 +19,10 @@ from runs.runphases import Phase, phases
 from runs.templatetags.measures import MINUS, clock, number
 
 # told by the phases bar and by the table of levels already, or in the log for each batch size
-QUIET_EVENTS = {"state", "server_args", "load-done"}
+QUIET_EVENTS = {"state", "server_args", "load-done", "graph_capture_sizes"}
 EVENTS_SHOWN = 14
+FLAGGED = ("retraction", "crash")
+FLAGS = 30  # more of them would hide the line they explain
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class RunPage:
     current: Level | None
     events: list[EventRow]
     events_left_out: int
+    flagged: list[Event]  # those that the charts mark at their place
     caveats: list[CaveatRow]
     elapsed: float | None
     left: float | None
@@ -124,6 +128,7 @@ def run_page(run: Run) -> RunPage:
     elapsed = run.duration.total_seconds() if run.duration else None
     sentence, lines = split_reason(run.reason_text)
     events = list(run.events.exclude(kind__in=QUIET_EVENTS).order_by("-at", "-pk"))
+    rows = event_rows(events, levels)
     return RunPage(
         run=run,
         attempt=attempt,
@@ -133,8 +138,9 @@ def run_page(run: Run) -> RunPage:
         phases=phases(run, timezone.now()),
         rows=level_rows(run, levels, baseline, stream),
         current=running[-1] if running else None,
-        events=event_rows(events[:EVENTS_SHOWN], levels),
-        events_left_out=max(0, len(events) - EVENTS_SHOWN),
+        events=rows[:EVENTS_SHOWN],
+        events_left_out=max(0, len(rows) - EVENTS_SHOWN),
+        flagged=[event for event in events if event.kind in FLAGGED][:FLAGS],
         caveats=[caveat_row(c) for c in run.caveats.order_by("-found_at", "-pk")],
         elapsed=elapsed,
         left=left_of(run, elapsed) if run.is_active and elapsed is not None else None,
@@ -196,8 +202,14 @@ def _tps_by_concurrency(run: Run | None) -> dict[int, float]:
 
 
 def event_rows(events: Sequence[Event], levels: Sequence[Level]) -> list[EventRow]:
+    """Neighbours that say the same are told once, with their number."""
     zero = measuring_start(levels)
-    return [EventRow(event, _when(event, zero), _words(event)) for event in events]
+    rows = []
+    for words, same in groupby(events, _words):
+        repeated = list(same)
+        times = f" ×{len(repeated)}" if len(repeated) > 1 else ""
+        rows.append(EventRow(repeated[0], _when(repeated[0], zero), f"{words}{times}"))
+    return rows
 
 
 def _when(event: Event, zero: float | None) -> str:
@@ -258,9 +270,8 @@ def measuring_start(levels: Sequence[Level]) -> float | None:
 def marks(page: RunPage) -> dict[str, Any]:
     """What the charts draw besides points: level bands, flags, the baseline's levels."""
     flags = [
-        {"t": row.event.at.timestamp(), "text": row.words[:40], "kind": row.event.kind}
-        for row in page.events
-        if row.event.kind in ("retraction", "crash")
+        {"t": event.at.timestamp(), "text": _words(event)[:40], "kind": event.kind}
+        for event in page.flagged
     ]
     return {
         "levels": [_band(row.level) for row in page.rows],

@@ -87,7 +87,7 @@ function capped(series) {
   const words = [...new Set(limits)].sort((a, b) => b - a).join(", ");
   return {
     shapes: [{ type: "rect", xref: "x", yref: "paper", x0: from, x1: Math.log2(most) + 0.35, y0: 0, y1: 1, fillcolor: color("--warn-tint"), line: { width: 0 }, layer: "below" }],
-    note: [{ x: from, xanchor: "left", yref: "paper", y: 0.01, yanchor: "bottom", text: ` capped: ${words}`, showarrow: false, font: { ...font(), color: color("--warn") } }],
+    note: [{ x: 1, xref: "paper", xanchor: "right", yref: "paper", y: 0.01, yanchor: "bottom", text: `capped: ${words} `, showarrow: false, font: { ...font(), color: color("--warn") } }],
   };
 }
 

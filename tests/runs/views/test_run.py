@@ -180,3 +180,11 @@ def test_an_import_shows_what_it_told_and_no_false_zero(member: Client) -> None:
     page = text(member.get(run.get_absolute_url()))
     assert "Imported" in page and "234" in page and "results.csv" in page
     assert "Client progress" not in page and "failed request" not in page
+
+
+def test_events_that_repeat_are_told_once(member: Client) -> None:
+    run = measuring()
+    for _ in range(3):
+        make_event(run, "retraction", "one request was put back")
+    page = text(member.get(run.get_absolute_url()))
+    assert "one request was put back ×3" in page
