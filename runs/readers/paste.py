@@ -71,6 +71,7 @@ class _Gathered:
     ignored: int = 0
     elided: bool = False
     loop: str | None = None
+    stopping: set[tuple[str | None, str | None]] = field(default_factory=set)
     carrier: str | None = None
     readings: int = 0
 
@@ -96,6 +97,7 @@ class _Gathered:
             self._sample(record, origin)
             self._compare_clocks(record.time, told.time)
         elif isinstance(record, Event):
+            record = self._in_its_life(record, origin)
             self.events.append(record)
             self.lives.event(record, origin)
             self.readings += record.kind in ("gpu_reading", "thermal_slowdown")
@@ -108,6 +110,15 @@ class _Gathered:
         telling = not isinstance(record, Event) or record.kind in _TELLING
         if told.engine is not None and telling:
             self.engines[told.engine] = self.engines.get(told.engine, 0) + 1
+
+    def _in_its_life(self, event: Event, origin: Origin) -> Event:
+        """vLLM calls its engine dead when it was asked to stop, too: that is no crash."""
+        if event.kind == "server_stopping":
+            self.stopping.add(origin.stream)
+        elif event.kind in ("server_args", "server_ready"):
+            self.stopping.discard(origin.stream)
+        asked = origin.stream in self.stopping and event.data.get("slug") == "engine-dead"
+        return replace(event, kind="engine_stopped") if asked else event
 
     def _sample(self, sample: Sample, origin: Origin) -> None:
         self.owners.append(self.lives.sample(sample, origin, sample.line))
