@@ -96,7 +96,7 @@ def read(text: str, form: str, *, closed: bool) -> JSON:
         return _number(match[1], form)
     if form in (_REQUESTS, "count") and closed and _BARE_COUNT.fullmatch(text):
         return int(text)
-    if form == "reals" and _REALS.fullmatch(text):
+    if form == "reals" and closed and _REALS.fullmatch(text):
         return [float(each) for each in text.split(", ")]
     if form == "counts" and closed:
         counts = [_COUNTS.fullmatch(each) for each in text.split(", ")]
