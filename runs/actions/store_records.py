@@ -126,7 +126,9 @@ def store_load_records(stream: LogStream, records: Sequence[load.LoadRecord], no
                     state=Level.State.RUNNING, requests=record.requests, started=record.t
                 )
             case load.Progress():
-                _level(stream, record.level).update(done=record.done, failed=record.failed)
+                _level(stream, record.level).update(
+                    done=record.done, failed=record.failed, ttft_s=record.ttft_p50
+                )
             case load.LevelEnd():
                 _level(stream, record.level).update(**level_values(record))
                 # from the log as far as it is stored; measured once more when all of it is
