@@ -22,7 +22,7 @@ from runs.engines.vllm.events import UVICORN
 from runs.readers import gpu, services
 from runs.readers.carriers import Carried, Carriers, Origin
 from runs.readers.carriers.signs import last_state
-from runs.readers.wrapped import Wrapped, may_fold
+from runs.readers.wrapped import Wrapped, may_begin
 
 LINE_LIMIT = 64 * 1024
 CHUNK = 256 * 1024
@@ -64,11 +64,11 @@ class Other(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """A line whose record may go on in the next lines."""
+    """A line that may go on in the next lines. `sample`: what it gives alone, if that is known."""
 
     line: RawLine
     carried: Carried
-    records: list[Record]
+    sample: Sample | None
     wrapped: Wrapped | None
 
 
@@ -83,6 +83,7 @@ class TextReader:
         self._gpu = gpu.GpuReader()
         self._other = other
         self._held: _Held | None = None
+        self._width: int | None = None
         self._told: list[Told] = []
         self._engine: str | None = None
         self._servers: set[str] = set()
@@ -119,62 +120,73 @@ class TextReader:
                 self._release()
             elif self._folded(line, carried):
                 return
-        if stamped and b" batch" in message and line.terminated and message.isascii():
+        if not line.terminated or not (stamped or may_begin(message)):
+            self._take(line, carried)
+            return
+        sample = None
+        if stamped and b" batch" in message and message.isascii():
             # The way of nearly every line; the other way gives the same.
             sample = self._shapes.read(message.decode("ascii"), line.offset, line.line)
-            if sample is not None:
-                self._engine = "sglang"
-                self._held = _Held(line, carried, [sample], None)
-                return
-        self._take(line, carried, fold=True)
+        self._held = _Held(line, carried, sample, None)
 
     def _folded(self, line: RawLine, carried: Carried) -> bool:
-        """Try the line as the rest of the record that is held."""
+        """Try the line as the rest of what is held."""
         if self._held is None:
             return False
-        begin, beginning, records, wrapped = self._held
+        begin, beginning, sample, wrapped = self._held
         if wrapped is None:
-            wrapped = Wrapped(beginning.message, records)
-            self._held = _Held(begin, beginning, records, wrapped)
+            records = [sample] if sample else self._records(begin, beginning)
+            wrapped = Wrapped(beginning.message, records, self._width)
+            self._held = _Held(begin, beginning, sample, wrapped)
         if not line.terminated or not wrapped.take(line, carried):
             self._release()
             return False
-        whole = wrapped.read(
-            lambda message: self._engine_records(message, begin.offset, begin.line, True)
-        )
-        if whole is not None:
-            self._held = None
-            self._tell(whole, beginning, self._engine)
+        if wrapped.ended:
+            self._release()
         return True
 
     def _release(self) -> None:
-        """Give what was held: it is what it is, and the lines after it are their own."""
+        """Give what was held: one folded record, or each line for itself."""
         if self._held is None:
             return
-        held, self._held = self._held, None
-        self._tell(held.records, held.carried, self._engine)  # one record, mostly
-        if held.wrapped is not None:
-            for line, carried in held.wrapped.rest:
-                self._take(line, carried, fold=False)
+        (begin, carried, sample, wrapped), self._held = self._held, None
+        if wrapped is not None and wrapped.rest:
+            whole = wrapped.read(
+                lambda message: self._records(begin, carried._replace(message=message))
+            )
+            if whole is not None:
+                self._width = wrapped.width
+                self._tell(whole, carried, self._engine)
+                return
+        if sample is not None:
+            self._engine = "sglang"
+            self._tell([sample], carried, "sglang")
+        else:
+            self._take(begin, carried)
+        if wrapped is not None:
+            for line, rest in wrapped.rest:
+                self._take(line, rest)
 
-    def _take(self, line: RawLine, carried: Carried, *, fold: bool) -> None:
+    def _records(self, line: RawLine, carried: Carried) -> list[Record]:
+        if not self._may_tell(carried.message, carried):
+            return []
+        return self._engine_records(carried.message, line.offset, line.line, line.terminated)
+
+    def _take(self, line: RawLine, carried: Carried) -> None:
         if carried.fault is not None:
             damaged = Damaged(carried.fault, "", line.offset, line.line)
             self._told.append(Told(damaged, carried.origin, None, None))
             return
-        message = carried.message
-        if self._may_tell(message, carried):
-            records = self._engine_records(message, line.offset, line.line, line.terminated)
+        if self._may_tell(carried.message, carried):
+            records = self._engine_records(carried.message, line.offset, line.line, line.terminated)
             if records:
-                if fold and line.terminated and may_fold(records):
-                    self._held = _Held(line, carried, records, None)
-                else:
-                    self._tell(records, carried, self._engine)
+                self._tell(records, carried, self._engine)
                 return
             if self._others(line, carried):
                 return
         if self._other is not None:
-            self._other(Other(message, carried.origin, line.offset, line.line, line.terminated))
+            origin = carried.origin
+            self._other(Other(carried.message, origin, line.offset, line.line, line.terminated))
 
     def _may_tell(self, message: bytes, carried: Carried) -> bool:
         if b" batch" in message or carried.origin.ident in services.MANAGERS:
