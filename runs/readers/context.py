@@ -61,6 +61,8 @@ _FLAG_NAMES = {
     "--max-num-seqs": "max_running_requests",
     "--model-path": "model",
 }
+# Names of settings that a launch command decides.
+FLAG_SETTINGS = tuple(dict.fromkeys(_FLAG_NAMES.values()))
 
 
 def launch_flags(text: str) -> Flags | None:

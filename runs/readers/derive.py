@@ -7,7 +7,7 @@ from statistics import fmean
 
 from runs.caveats.text.pools import pools
 from runs.engines.base import JSON, Event, Request, Sample, rank_tags
-from runs.metrics.acceptance import level_accept_len, pooled_accept_len
+from runs.metrics.acceptance import definition_of, level_accept_len, pooled_accept_len
 from runs.metrics.window import log_figures, partial_windows, trimmed
 from runs.readers.reading import Segment
 from runs.readers.results.base import ResultRow
@@ -52,12 +52,26 @@ def _batches(samples: Sequence[Sample]) -> _Found:
         "gen_throughput_mean_naive": fmean(speeds) if speeds and excluded else None,
         "per_request_tok_per_s": fmean(each_user) if each_user else None,
         "accept_len_mean": level_accept_len(lines),
+        "accept_rate_definition": _definition(lines),
         "speculative": any(each.accept_len is not None for each in lines) if lines else None,
         "running_req_max": figures.running_max,
         "running_req_mean": _mean([each.running for each in lines]),
         "graph_on_share": told.count(True) / len(told) if told else None,
         "first_eager_index": next((i for i, each in enumerate(lines) if each.graph is False), None),
     }
+
+
+_DEFINITIONS = {"strict": "drafts-only", "inclusive": "with-bonus", "per-step": "per-step"}
+
+
+def _definition(lines: Sequence[Sample]) -> JSON:
+    """Name the formula of the printed rates, where the lines alone tell it."""
+    pairs = [
+        (each.accept_len, each.accept_rate)
+        for each in lines
+        if each.accept_len is not None and each.accept_rate is not None
+    ]
+    return _DEFINITIONS.get(definition_of(pairs, {}) or "")
 
 
 def _mean(values: Sequence[int | float | None]) -> float | None:

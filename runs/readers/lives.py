@@ -17,6 +17,11 @@ from runs.readers.words import shell_words
 
 # '# run 2', '## steps=3', '=== baseline ===', '--- B ---'.
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s{1,4}|={2,8}\s{1,4}|-{2,8}\s{1,4})([^\s=\-#].{0,300})")
+# 'baseline:', 'with 3 steps:', '**steps=3**': a few words on a line of their own.
+_WORDS = re.compile(
+    r"\s{0,3}(?:\*\*(?P<bold>[^*\[\]{}]{1,80})\*\*:?|(?P<plain>[A-Za-z0-9][^\[\]{}\"'|]{0,60}):)\s*\Z"
+)
+_NO_HEADING = re.compile(r"(?i)traceback|exception|error|warning|fail|call last|stack|thread")
 _DEAD = ("crash", "port_in_use")
 _STOPPED = ("service_stopping", "service_stopped", "service_exited", "server_stopped")
 
@@ -67,7 +72,7 @@ class Lives:
     def heading(self, text: str, origin: Origin, line: int) -> None:
         """Take a line that may set the next samples apart."""
         match = _HEADING.match(text)
-        words = match[1].rstrip(" =-#") if match else _launch(text)
+        words = match[1].rstrip(" =-#") if match else _launch(text) or _few_words(text)
         if words:
             self._stream(origin).heading = (words, line)
 
@@ -185,6 +190,13 @@ class Lives:
             sum(1 for life in stream.lives if life.samples or life.settings or life.ready) > 1
             for stream in self._streams.values()
         )
+
+
+def _few_words(text: str) -> str | None:
+    match = _WORDS.match(text)
+    if match is None or _NO_HEADING.search(text) or len(text.split()) > 8:
+        return None
+    return (match["bold"] or match["plain"]).strip()
 
 
 def _launch(text: str) -> str | None:

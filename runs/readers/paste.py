@@ -14,7 +14,7 @@ from runs.engines.sglang.log import decoded
 from runs.metrics.acceptance import level_accept_len
 from runs.readers.carriers import Origin
 from runs.readers.carriers.signs import last_state
-from runs.readers.context import told_settings, typed_settings
+from runs.readers.context import FLAG_SETTINGS, told_settings, typed_settings
 from runs.readers.derive import derived
 from runs.readers.lives import Life, Lives
 from runs.readers.loops import looping
@@ -166,7 +166,11 @@ class _Gathered:
             return
         whole = " ".join([*self.command, text]) if self.command else text
         self.command = []
-        self.context |= typed_settings(whole)
+        told = typed_settings(whole)
+        if "launch_flags" in told:  # another server: nothing of the last one holds for it
+            for name in FLAG_SETTINGS:
+                self.context.pop(name, None)
+        self.context |= told
         self.lives.heading(whole, other.origin, other.line)
 
     def reading(self, name: str) -> Reading:

@@ -15,16 +15,7 @@ _NAMES = {
 def find(paste: Paste) -> Finding | None:
     """Fire when two parts use different definitions, or one is not (len − 1)/(draft tokens − 1)."""
     found: dict[str, tuple[float, float]] = {}
-    for part in paste.parts or (None,):
-        settings = {**paste.context, **(part.settings if part else {})}
-        places = part.samples if part else range(len(paste.samples))
-        pairs = [
-            (each.accept_len, each.accept_rate)
-            for each in (paste.samples[place] for place in places)
-            if each.phase == "decode"
-            and each.accept_len is not None
-            and each.accept_rate is not None
-        ]
+    for pairs, settings in paste.rate_pairs():
         kind = definition_of(pairs, settings)
         if kind in ("inclusive", "per-step", "unknown", "strict"):
             found.setdefault(kind, pairs[0])

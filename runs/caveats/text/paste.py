@@ -71,6 +71,29 @@ class Paste:
         defaults = row.context.get("defaults")
         return defaults.get(name) if isinstance(defaults, dict) else None
 
+    def settings_of(self, part: Part | None) -> dict[str, JSON]:
+        """Give a part's own settings of speculation, the text's when it has none of its own."""
+        own = part.settings if part is not None else {}
+        if any(key.startswith("spec_") for key in own):
+            outer = {k: v for k, v in self.context.items() if not k.startswith("spec_")}
+            return {**outer, **own}
+        return {**self.context, **own}
+
+    def rate_pairs(self) -> Iterator[tuple[list[tuple[float, float]], dict[str, JSON]]]:
+        """Give (accept len, printed rate) of each part's decode lines, with its settings."""
+        for part in self.parts or (None,):
+            places = part.samples if part is not None else range(len(self.samples))
+            own = [self.samples[place] for place in places]
+            pairs = [
+                (each.accept_len, each.accept_rate)
+                for each in own
+                if each.phase == "decode"
+                and each.accept_len is not None
+                and each.accept_rate is not None
+            ]
+            if pairs:
+                yield pairs, self.settings_of(part)
+
     def part_samples(self) -> Iterator[list[Sample]]:
         """Give the samples of each part; all of them when nothing sets parts apart."""
         parts = [part for part in self.parts if part.samples]

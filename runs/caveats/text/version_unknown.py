@@ -9,15 +9,8 @@ def find(paste: Paste) -> Finding | None:
     """Fire when an accept rate stands here whose definition neither release nor settings tell."""
     if paste.context.get("engine_version"):
         return None
-    for samples in paste.part_samples():
-        pairs = [
-            (each.accept_len, each.accept_rate)
-            for each in samples
-            if each.phase == "decode"
-            and each.accept_len is not None
-            and each.accept_rate is not None
-        ]
-        if pairs and definition_of(pairs, paste.context) in (None, "ambiguous", "unknown"):
+    for pairs, settings in paste.rate_pairs():
+        if definition_of(pairs, settings) in (None, "ambiguous", "unknown"):
             text = (
                 "The engine's release is not told: which of its three definitions the accept rate "
                 "follows cannot be known. Compare accept len."
