@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from statistics import median
+from typing import TypeAlias
 
-from runs.engines.base import Sample, rank_tags
+from runs.engines.base import JSON, Sample, rank_tags
 from runs.metrics.acceptance import level_accept_len
 
 # Below this share of the lines that follow at the same load, a first line is partial.
@@ -21,6 +22,9 @@ _FOLLOWING = 20
 # Stamps are whole seconds, so a gap is never judged shorter than this.
 _GAP_SECONDS = 5.0
 _GAP_FACTOR = 5.0
+
+# Who printed a line: a server among several in one text, and its rank.
+_Writer: TypeAlias = tuple[JSON, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +48,18 @@ def decodes(samples: Sequence[Sample]) -> list[Sample]:
 
 def partial_windows(samples: Sequence[Sample]) -> set[int]:
     """Give the indexes, among the decode lines, of those that hold idle time."""
-    streams: dict[str | None, list[tuple[int, Sample, bool]]] = defaultdict(list)
-    after_prefill: dict[str | None, bool] = defaultdict(lambda: True)
+    streams: dict[_Writer, list[tuple[int, Sample, bool]]] = defaultdict(list)
+    after_prefill: dict[_Writer, bool] = defaultdict(lambda: True)
     index = 0
     for sample in samples:
-        if sample.phase == "prefill":
-            after_prefill[sample.rank] = True
+        if sample.phase not in ("decode", "prefill"):
             continue
-        streams[sample.rank].append((index, sample, after_prefill[sample.rank]))
-        after_prefill[sample.rank] = False
+        writer = (sample.extras.get("source"), sample.rank)
+        if sample.phase == "prefill":
+            after_prefill[writer] = True
+            continue
+        streams[writer].append((index, sample, after_prefill[writer]))
+        after_prefill[writer] = False
         index += 1
     return {each for stream in streams.values() for each in _partial(stream)}
 
@@ -86,6 +93,11 @@ def _gaps(stream: list[Sample]) -> set[int]:
         return set()
     limit = max(_GAP_SECONDS, _GAP_FACTOR * median(steps.values()))
     return {place for place, step in steps.items() if step > limit}
+
+
+def idle_gaps(lines: Sequence[Sample]) -> set[int]:
+    """Give the places of decode lines that follow a pause much longer than usual."""
+    return _gaps([*lines])
 
 
 def _clock(text: str | None) -> datetime | None:

@@ -8,7 +8,8 @@ from statistics import fmean
 from runs.caveats.text.pools import pools
 from runs.engines.base import JSON, Event, Request, Sample, rank_tags
 from runs.metrics.acceptance import definition_of, level_accept_len, pooled_accept_len
-from runs.metrics.window import log_figures, partial_windows, trimmed
+from runs.metrics.window import idle_gaps, log_figures, partial_windows, trimmed
+from runs.readers.derive_rows import derived_of_rows
 from runs.readers.reading import Segment
 from runs.readers.results.base import ResultRow
 
@@ -25,11 +26,16 @@ def derived(
     """Gather what each part of the text shows."""
     found: _Found = {}
     if samples:
-        found |= _batches(samples) | _ranks(samples) | _pools(samples) | _queues(samples)
+        found |= (
+            _without_means(_batches(samples), samples, segments)
+            | _ranks(samples)
+            | _pools(samples)
+            | _queues(samples)
+        )
         found |= _prompts(samples) | _intervals(samples)
     if requests:
         found["requests"] = len(requests)
-    found |= _segments(segments) | _events(events) | _rows(rows)
+    found |= _segments(segments, samples) | _events(events) | derived_of_rows(rows)
     return {key: value for key, value in found.items() if value not in (None, [], {})}
 
 
@@ -57,8 +63,52 @@ def _batches(samples: Sequence[Sample]) -> _Found:
         "running_req_max": figures.running_max,
         "running_req_mean": _mean([each.running for each in lines]),
         "graph_on_share": told.count(True) / len(told) if told else None,
+        "accept_len_max": max((each.accept_len for each in lines if each.accept_len), default=None),
+        "bursts": len(idle_gaps(lines)) + 1 if lines else None,
+        **_drift(lines),
         "first_eager_index": next((i for i, each in enumerate(lines) if each.graph is False), None),
     }
+
+
+_MEANS = ("gen_throughput_mean", "gen_throughput_mean_naive", "per_request_tok_per_s")
+
+
+def _without_means(found: _Found, samples: Sequence[Sample], segments: Sequence[Segment]) -> _Found:
+    """Leave out means where they would be taken over several servers, or across a restart."""
+    sources = {each.extras.get("source") for each in samples if each.phase == "decode"}
+    if len(segments) < 2 and len(sources) < 2:
+        return found
+    kept = {key: value for key, value in found.items() if key not in (*_MEANS, "accept_len_mean")}
+    if len(sources) < 2:
+        return kept
+    by_source: _Found = {
+        str(source): log_figures(
+            [s for s in samples if s.extras.get("source") == source]
+        ).output_tps
+        for source in sorted(map(str, sources))
+    }
+    return kept | {"gen_throughput_mean_by_source": by_source}
+
+
+def _drift(lines: Sequence[Sample]) -> _Found:
+    """Give how speed and context change over lines of one batch size."""
+    told = [each for each in lines if each.running and each.tokens and each.output_tps]
+    if len(told) < 2 or len({each.running for each in told}) > 1:
+        return {}
+    first, last = told[0], told[-1]
+    running = first.running or 1
+    found: _Found = {
+        "tokens_per_request_first": (first.tokens or 0) / running,
+        "tokens_per_request_last": (last.tokens or 0) / running,
+        "gen_throughput_change": (last.output_tps or 0) / (first.output_tps or 1) - 1,
+    }
+    steps = {
+        round(((b.tokens or 0) - (a.tokens or 0)) / running)
+        for a, b in pairwise(told)
+        if a.accept_len is None and (b.tokens or 0) > (a.tokens or 0)
+    }
+    # Without speculation each request grows by one token a step.
+    return found | ({"decode_log_interval": steps.pop()} if len(steps) == 1 else {})
 
 
 _DEFINITIONS = {"strict": "drafts-only", "inclusive": "with-bonus", "per-step": "per-step"}
@@ -165,9 +215,13 @@ def _intervals(samples: Sequence[Sample]) -> _Found:
     }
 
 
-def _segments(segments: Sequence[Segment]) -> _Found:
+def _segments(segments: Sequence[Segment], samples: Sequence[Sample]) -> _Found:
+    shares: list[JSON] = [
+        _prompts([samples[place] for place in each.samples]).get("cache_hit_share")
+        for each in segments
+    ]
     speeds = [each.told.get("gen_throughput_mean") for each in segments]
-    found: _Found = {}
+    found: _Found = {} if None in shares else {"cached_share": shares}
     for number, (before, after) in enumerate(pairwise(speeds)):
         if isinstance(before, float) and isinstance(after, float) and before:
             found[f"speedup_segment_{number + 1}_over_{number}"] = after / before
@@ -179,30 +233,3 @@ def _events(events: Sequence[Event]) -> _Found:
     whole = [value for value in retracted if isinstance(value, int)]
     hot = next((each.time for each in events if each.kind == "thermal_slowdown"), None)
     return {"retracted_total": sum(whole) if whole else None, "throttled_from": hot}
-
-
-def _rows(rows: Sequence[ResultRow]) -> _Found:
-    """Give the ratios that tell how far a single row can be trusted."""
-    if not rows:
-        return {}
-    points = {(each.concurrency, str(each.context.get("tag"))) for each in rows}
-    found: _Found = {"attempts": len(rows), "points": len(points)}
-    if len(rows) > 1:
-        return found
-    row = rows[0]
-    ratios = {
-        "mean_over_peak": ("output_tps", "peak_output_tps"),
-        "itl_over_tpot": ("itl_mean", "tpot_mean"),
-        "retokenized_share": ("output_tokens_retokenized", "output_tokens"),
-        "offered_over_served": ("request_rate", "requests_per_s"),
-    }
-    for name, (above, below) in ratios.items():
-        left, right = row.value(above), row.value(below)
-        if left is not None and right:
-            found[name] = left / right
-    if row.concurrency_measured is not None:
-        found["client_concurrency"] = row.concurrency_measured
-        if row.concurrency:
-            share = row.concurrency_measured / row.concurrency
-            found["measured_over_requested_concurrency"] = share
-    return found
