@@ -215,7 +215,8 @@ async def test_a_session_lasts_until_its_output_is_let_go(tmp_path: Path) -> Non
 async def test_a_closed_channel_ends_the_group_but_no_session_of_its_own(tmp_path: Path) -> None:
     async with running_demo_node(tmp_path / "state") as node:
         link = await connect(node.target, LIMITS)
-        script = "setsid sleep 601 & echo $!; sleep 602 & echo $!; wait"
+        # it tells its number from inside its session: only then is it out of the group
+        script = "setsid sh -c 'echo own $$; exec sleep 601' & sleep 602 & echo group $!; wait"
         grouped, detached = await pids_of(link, script)
         await until_gone(grouped)
         assert is_alive(detached)
@@ -229,8 +230,9 @@ async def pids_of(link: SshConnection, script: str) -> tuple[int, int]:
     async with link.stream(Command.of("sh", "-c", script), stdin=b"x", timeout_idle=10) as chunks:
         while said.count(b"\n") < 2:
             said += await anext(chunks)
-    detached, grouped = map(int, said.split())
-    return grouped, detached
+    words = said.decode().split()
+    told = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+    return told["group"], told["own"]
 
 
 async def test_cut_connections_are_gone_for_the_client(tmp_path: Path) -> None:
