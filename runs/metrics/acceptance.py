@@ -16,6 +16,8 @@ _PRINT = 0.005
 _EPSILON = 1e-9
 # More draft tokens than anybody verifies in one pass of a chain.
 _MOST_DRAFTS = 33
+# So many different pairs tell a formula; all of a long log would tell no more.
+_ENOUGH_PAIRS = 300
 
 
 def strict_rate(accept_len: float, draft_tokens: int) -> float | None:
@@ -57,6 +59,7 @@ def definition_of(
     """
     if not pairs:
         return None
+    pairs = [*dict.fromkeys(pairs)][:_ENOUGH_PAIRS]
     steps = _count(settings.get("spec_num_steps"))
     drafts = _count(settings.get("spec_num_draft_tokens")) or (steps + 1 if steps else None)
     if drafts is not None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from runs.metrics.catalogue import METRICS
 
+SMALL = 0.02  # a change below 2 % is neither better nor worse
+
 
 @dataclass(frozen=True, slots=True)
 class LevelFigures:

@@ -5,11 +5,12 @@ of results, to the settings, and to the headings that set parts of a log apart.
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from runs.caveats.text.paste import Paste
 from runs.caveats.text.registry import find_in_text
-from runs.engines.base import JSON, Damaged, Event, Request, Sample
+from runs.engines.base import JSON, Damaged, Event, Record, Request, Sample
 from runs.engines.sglang.log import decoded
 from runs.metrics.acceptance import level_accept_len
 from runs.readers.carriers import Origin
@@ -26,6 +27,10 @@ from runs.readers.stream import CHUNK, Other, TextReader, Told
 
 # A rule that ends a block of results.
 _RULE = re.compile(r"\s{0,4}={30,200}\s*\Z")
+# What a server writes of a request: most lines of many logs, and never a setting or a result.
+_ACCESS = re.compile(
+    rb"\"(?:GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH) [^\"]{1,2000} HTTP/1\.[01]\" [0-9]{3}"
+)
 _ELISION = re.compile(r"\s{0,8}(?:\[?(?:\.{3}|…)\]?|\[\s?snip\s?\]|<snip>|\(\.{3}\))\s*\Z")
 # Lines of a command that goes on behind a backslash.
 _MANY_LINES = 400
@@ -42,10 +47,18 @@ _TELLING = ("server_args", "server_ready", "capacity", "retraction", "startup_ti
 
 def read_paste(data: bytes, name: str) -> Reading:
     """Read a text that may hold anything. Never raises."""
-    gathered = _Gathered()
+    return read_pieces((data[at : at + CHUNK] for at in range(0, len(data), CHUNK)), name, None)
+
+
+def read_pieces(pieces: Iterable[bytes], name: str, kept: int | None) -> Reading:
+    """Read a text in pieces of any size. Of each kind `kept` records are kept (None: all).
+
+    With a limit memory does not grow with the text; the context says how many were not kept.
+    """
+    gathered = _Gathered(kept)
     reader = TextReader(gathered.other)
-    for start in range(0, len(data), CHUNK):
-        gathered.take(reader.feed(data[start : start + CHUNK]))
+    for piece in pieces:
+        gathered.take(reader.feed(piece))
     gathered.take(reader.finish())
     return gathered.reading(name)
 
@@ -54,6 +67,7 @@ def read_paste(data: bytes, name: str) -> Reading:
 class _Gathered:
     """What the lines gave so far. Others come before the records of the lines behind them."""
 
+    kept: int | None
     samples: list[Sample] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     damaged: list[Damaged] = field(default_factory=list)
@@ -69,8 +83,10 @@ class _Gathered:
     waiting: list[Other] = field(default_factory=list)
     command: list[str] = field(default_factory=list)
     ignored: int = 0
+    access: int = 0
     elided: bool = False
     loop: str | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
     stopping: set[tuple[str | None, str | None]] = field(default_factory=set)
     carrier: str | None = None
     readings: int = 0
@@ -93,6 +109,8 @@ class _Gathered:
 
     def _record(self, told: Told) -> None:
         record, origin = told.record, told.origin
+        if self._is_full(record):
+            return
         if isinstance(record, Sample):
             self._sample(record, origin)
             self._compare_clocks(record.time, told.time)
@@ -110,6 +128,22 @@ class _Gathered:
         telling = not isinstance(record, Event) or record.kind in _TELLING
         if told.engine is not None and telling:
             self.engines[told.engine] = self.engines.get(told.engine, 0) + 1
+
+    def _is_full(self, record: Record | Request) -> bool:
+        """Count what comes when enough of its kind is kept."""
+        if self.kept is None:
+            return False
+        kinds: dict[type, Sequence[object]] = {
+            Sample: self.samples,
+            Event: self.events,
+            Damaged: self.damaged,
+            Request: self.requests,
+        }
+        if len(kinds[type(record)]) < self.kept:
+            return False
+        name = f"{type(record).__name__.lower()}s_not_kept"
+        self.dropped[name] = self.dropped.get(name, 0) + 1
+        return True
 
     def _in_its_life(self, event: Event, origin: Origin) -> Event:
         """vLLM calls its engine dead when it was asked to stop, too: that is no crash."""
@@ -138,6 +172,10 @@ class _Gathered:
             self.offsets.append((outer - inner).total_seconds())
 
     def _line(self, other: Other) -> None:
+        if b" HTTP/1" in other.text and _ACCESS.search(other.text):
+            self.access += 1
+            self.ignored += 1
+            return
         raw = decoded(other.text)
         taken = self.results.take(
             raw,
@@ -209,7 +247,10 @@ class _Gathered:
             requests=tuple(self.requests),
             results=results,
             segments=segments,
-            derived=derived(samples, self.events, self.requests, results, segments),
+            derived={
+                **derived(samples, self.events, self.requests, results, segments),
+                **({"access_lines": self.access} if self.access else {}),
+            },
         )
 
     def _segmented(self) -> list[Sample]:
@@ -247,7 +288,7 @@ class _Gathered:
             context["hosts"] = [*self.hosts]
         if self.pids:
             context["pids"] = [*self.pids]
-        return context
+        return context | {**self.dropped}
 
     def _kind(self, results: tuple[ResultRow, ...]) -> Kind:
         kinds = [kind for engine, kind in _ENGINE_KINDS.items() if engine in self.engines]

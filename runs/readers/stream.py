@@ -150,6 +150,14 @@ class TextReader:
         if self._held is None:
             return
         (begin, carried, sample, wrapped), self._held = self._held, None
+        if wrapped is None and sample is not None:
+            self._engine = "sglang"
+            origin = carried.origin
+            if origin.source is not None:
+                self._servers.add(origin.source)
+                sample.extras["source"] = origin.source
+            self._told.append(Told(sample, origin, "sglang", carried.time))
+            return
         if wrapped is not None and wrapped.rest:
             whole = wrapped.read(
                 lambda message: self._records(begin, carried._replace(message=message))

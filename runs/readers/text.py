@@ -1,12 +1,19 @@
 """Find out what a text is, and read it."""
 
-from runs.engines.base import Event
-from runs.readers.paste import read_paste
+from dataclasses import replace
+from pathlib import Path
+
+from runs.engines.base import Damaged, Event
+from runs.readers.paste import read_paste, read_pieces
 from runs.readers.reading import Reading
 from runs.readers.results.registry import HEAD_BYTES, find_format
 from runs.readers.results_csv import is_results_csv, read_results_csv
-from runs.readers.stream import TextReader
+from runs.readers.stream import CHUNK, TextReader
 from runs.readers.whole import read_whole
+
+# Beyond this a file is read in pieces, and of its records only so many are kept.
+LARGE = 64 * 2**20
+KEPT = 200_000
 
 
 def read(data: bytes, name: str) -> Reading:
@@ -19,6 +26,28 @@ def read(data: bytes, name: str) -> Reading:
         if results.rows or results.damaged or results.context:
             return read_whole(results, name)
     return read_paste(data, name)
+
+
+def read_file(path: Path) -> Reading:
+    """Read a file of any size; of a large one only so much that memory stays bounded.
+
+    Raises OSError.
+    """
+    size = path.stat().st_size
+    if size <= LARGE:
+        return read(path.read_bytes(), path.name)
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+        file.seek(0)
+        found = None if _is_log(head) else find_format(head)
+        if found is not None and not head[:1].isdigit() and b"\n{" not in head:
+            return _too_large(path.name, size, found.name)
+        return read_pieces(iter(lambda: file.read(CHUNK), b""), path.name, KEPT)
+
+
+def _too_large(name: str, size: int, form: str) -> Reading:
+    reason = f"{name} holds {size // 2**20} MiB; a {form} file is read up to {LARGE // 2**20} MiB"
+    return replace(read(b"", name), damaged=(Damaged(reason, "", 0, 1),))
 
 
 def _is_json(data: bytes) -> bool:

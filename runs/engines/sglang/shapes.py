@@ -9,6 +9,7 @@ way, so nothing is ever read differently, only sooner.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from runs.engines.base import JSON, Phase, Sample
 from runs.engines.sglang.labels import LABELS
@@ -64,11 +65,11 @@ _CONVERT: dict[str, Callable[[str], JSON]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """`places` say, for each field of a sample in order, which value it takes; −1: none."""
+    """`fill` picks the value of each field of a sample, in order, out of those printed."""
 
     pattern: re.Pattern[str]
     convert: tuple[Callable[[str], JSON], ...]
-    places: tuple[int, ...]
+    fill: Callable[[list[JSON]], tuple[JSON, ...]]
     extras: tuple[tuple[str, int], ...]
     graph_label: str | None
 
@@ -129,13 +130,14 @@ def _shape(labels: Sequence[str], tail: str) -> _Shape | None:
         names.append(name)
     pattern = re.compile(f"{_STAMP}{_HEAD}{', '.join(patterns)}{re.escape(tail)}")
     places = {name: place for place, name in enumerate(names)}
+    places["graph_label"] = -2  # put behind the values, before the None of what is not printed
     places.setdefault("tokens", places.get("full_token", -1))
     places.setdefault("token_usage", places.get("full_token_usage", -1))
     extras = tuple((name, place) for place, name in enumerate(names) if name not in _FIELDS)
     return _Shape(
         pattern=pattern,
         convert=tuple(convert),
-        places=tuple(places.get(name, -1) for name in _FIELDS),
+        fill=itemgetter(*(places.get(name, -1) for name in _FIELDS)),
         extras=extras,
         graph_label=graph_label,
     )
@@ -149,9 +151,9 @@ def _sample(shape: _Shape, groups: tuple[str, ...], offset: int, line: int) -> S
     extras = {name: values[place] for name, place in shape.extras}
     if iteration:
         extras["iteration"] = int(iteration)
+    values.append(shape.graph_label)
     values.append(None)
-    filled = [values[place] for place in shape.places]
-    filled[7] = shape.graph_label
+    filled = shape.fill(values)
     printed = f"{day}T{clock}"
     batch: Phase = "decode" if phase == "Decode" else "prefill"
     # Each place holds a value of its field's form: the pattern saw to it.

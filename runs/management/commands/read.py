@@ -5,52 +5,63 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from runs.readers.reading import Reading
-from runs.readers.text import read
+from runs.readers.text import read, read_file
 
 
 class Command(BaseCommand):
     help = (
-        "Read SGLang logs and result tables (CSV) and print what they say: samples, rows, events, "
-        "damaged records and caveats. '-' reads standard input. With --json one object per file, "
-        "in the exchange form described in docs/reading.md."
+        "Read server logs, results of benchmark clients, or texts that hold both, and print what "
+        "they say: samples, rows, events, damaged records and caveats. '-' reads standard input. "
+        "With --json an array with one object per file, in the form described in docs/reading.md."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE")
-        parser.add_argument("--json", action="store_true", help="print JSON (a list for several)")
+        parser.add_argument("--json", action="store_true", help="print a JSON array")
 
     def handle(self, *args: Any, files: list[str], **options: Any) -> None:
-        readings = [read(_bytes(name), Path(name).name) for name in files]
         if options["json"]:
-            told = [reading.as_json() for reading in readings]
-            self.stdout.write(json.dumps(told[0] if len(told) == 1 else told, indent=1))
+            told = [_reading(name).as_json() for name in files]
+            self.stdout.write(json.dumps(told, indent=1, allow_nan=False))
             return
-        for reading in readings:
-            self.stdout.write(_words(reading))
+        for name in files:
+            self.stdout.write(_words(_reading(name)))
 
 
-def _bytes(name: str) -> bytes:
+def _reading(name: str) -> Reading:
     if name == "-":
-        return sys.stdin.buffer.read()
+        return read(sys.stdin.buffer.read(), name)
     try:
-        return Path(name).read_bytes()
+        return read_file(Path(name))
     except OSError as error:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from error
 
 
 def _words(reading: Reading) -> str:
     counts = (
-        f"{len(reading.samples)} samples, {len(reading.rows)} rows, {len(reading.events)} events, "
-        f"{len(reading.damaged)} damaged, {reading.ignored_lines} other lines"
+        f"{len(reading.samples)} samples, {len(reading.requests)} requests, {len(reading.rows)} "
+        f"rows, {len(reading.events)} events, {len(reading.damaged)} damaged, "
+        f"{reading.ignored_lines} other lines"
     )
     lines = [f"{reading.name}: {reading.kind}, {counts}"]
+    lines += [f"  part {n}: {_facts(part.told)}" for n, part in enumerate(reading.segments)]
+    if reading.derived:
+        lines.append(f"  {_facts(reading.derived)}")
     lines += [f"  line {d.line} damaged: {d.reason}" for d in reading.damaged]
     lines += [f"  caveat {f.slug}: {f.text}" for f in reading.caveats]
     return "\n".join(lines)
+
+
+def _facts(told: Mapping[str, object]) -> str:
+    """Plain values in words; lists and tables stand in the JSON."""
+    plain = {key: value for key, value in told.items() if isinstance(value, str | int | float)}
+    words = {k: f"{v:.4g}" if isinstance(v, float) else str(v) for k, v in plain.items()}
+    return ", ".join(f"{key} {word[:100]}" for key, word in words.items())
