@@ -12,7 +12,7 @@ from runs.caveats.text.paste import Paste
 from runs.caveats.text.registry import find_in_text
 from runs.engines.base import JSON, Damaged, Event, Record, Request, Sample
 from runs.engines.sglang.log import decoded
-from runs.metrics.acceptance import level_accept_len
+from runs.metrics.acceptance import level_accept_len, strict_rate
 from runs.readers.carriers import Origin
 from runs.readers.carriers.signs import last_state
 from runs.readers.context import FLAG_SETTINGS, told_settings, typed_settings
@@ -255,10 +255,23 @@ class _Gathered:
 
     def _segmented(self) -> list[Sample]:
         """Number the lives on the samples where there are several, each server by itself."""
-        if self.lives.several:
-            for sample, life in zip(self.samples, self.owners, strict=True):
+        several = self.lives.several
+        for sample, life in zip(self.samples, self.owners, strict=True):
+            if several:
                 sample.extras["segment"] = life.number
+            self._judge_rate(sample, life)
         return self.samples
+
+    def _judge_rate(self, sample: Sample, life: Life) -> None:
+        """Bring the accept rate to one definition where the draft tokens are known."""
+        drafts = life.settings.get("spec_num_draft_tokens")
+        if drafts is None and not any(key.startswith("spec_") for key in life.settings):
+            drafts = self.context.get("spec_num_draft_tokens")
+        if sample.accept_rate is None or sample.accept_len is None or not isinstance(drafts, int):
+            return
+        strict = strict_rate(sample.accept_len, drafts)
+        if strict is not None:
+            sample.extras["accept_rate_strict"] = round(strict, 4)
 
     def _with_run_lengths(self, found: ResultReading) -> tuple[ResultRow, ...]:
         """Give rows the accept len of their own run, from the log before their block's end."""
