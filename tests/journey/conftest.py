@@ -65,8 +65,11 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
             yield Stack(var, link)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def browser() -> Iterator[Browser]:
+    """For one test: Playwright keeps an event loop running as long as it lives, and no test with a
+    loop of its own may come between.
+    """
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
             executable_path=chromium(), args=[*FLAGS, "--disable-quic", "--no-first-run"]
