@@ -45,6 +45,7 @@ class Life:
     failed: bool = False
     stopped: bool = False
     armed: bool = False  # its arguments were dumped
+    headed: int | None = None  # the line of its heading
     samples: list[int] = field(default_factory=list)
 
     @property
@@ -75,6 +76,13 @@ class Lives:
         words = match[1].rstrip(" =-#") if match else _launch(text) or _few_words(text)
         if words:
             self._stream(origin).heading = (words, line)
+
+    def unfolded(self, line: int, words: str) -> None:
+        """Take the whole of a heading that a terminal had folded."""
+        for life in self.all():
+            if life.headed == line:
+                life.label = words[:2000]
+                life.settings = {**life.settings, **_heading_settings(words)}
 
     def results(self, source: str | None, line: int) -> None:
         """Take the end of a block of results: the client's run is over."""
@@ -129,7 +137,7 @@ class Lives:
         elif self._set_apart(stream, life, origin, line):
             life = self._begin(stream, origin, None, line, real=False)
         if stream.heading is not None:
-            life.label = stream.heading[0]
+            life.label, life.headed = stream.heading
             life.settings = {**_heading_settings(stream.heading[0]), **life.settings}
             stream.heading = None
         if life.failed and not life.samples and life.ready is None:

@@ -35,6 +35,7 @@ _ELISION = re.compile(r"\s{0,8}(?:\[?(?:\.{3}|…)\]?|\[\s?snip\s?\]|<snip>|\(\.
 # Lines of a command that goes on behind a backslash.
 _MANY_LINES = 400
 _MANY_OFFSETS = 2000
+_MANY_PARTS = 40
 _ENGINE_KINDS: dict[str, Kind] = {
     "sglang": "sglang-log",
     "vllm": "vllm-log",
@@ -60,7 +61,27 @@ def read_pieces(pieces: Iterable[bytes], name: str, kept: int | None) -> Reading
     for piece in pieces:
         gathered.take(reader.feed(piece))
     gathered.take(reader.finish())
-    return gathered.reading(name)
+    return gathered.reading(name, reader.width)
+
+
+@dataclass(slots=True)
+class _Typed:
+    """A command as it stands in its line, and the lines below it, in case it was folded."""
+
+    line: int
+    parts: list[str]
+
+    def follows(self, line: int) -> bool:
+        return line == self.line + len(self.parts) and len(self.parts) < _MANY_PARTS
+
+    def joined(self, width: int) -> str:
+        """Put the parts together up to the first that does not fill the terminal's width."""
+        whole = ""
+        for piece in self.parts:
+            whole += piece + (" " if len(piece) == width - 1 else "")
+            if len(piece) < width - 1:
+                break
+        return whole
 
 
 @dataclass(slots=True)
@@ -82,6 +103,7 @@ class _Gathered:
     offsets: list[float] = field(default_factory=list)
     waiting: list[Other] = field(default_factory=list)
     command: list[str] = field(default_factory=list)
+    typed: list[_Typed] = field(default_factory=list)
     ignored: int = 0
     access: int = 0
     elided: bool = False
@@ -204,15 +226,28 @@ class _Gathered:
             return
         whole = " ".join([*self.command, text]) if self.command else text
         self.command = []
+        for typed in self.typed[-_MANY_PARTS:]:
+            if typed.follows(other.line):
+                typed.parts.append(text)
         told = typed_settings(whole)
+        if told or text.startswith("$ "):
+            self.typed.append(_Typed(other.line, [whole]))
+        self._settle(told)
+        self.lives.heading(whole, other.origin, other.line)
+
+    def _settle(self, told: dict[str, JSON]) -> None:
         if "launch_flags" in told:  # another server: nothing of the last one holds for it
             for name in FLAG_SETTINGS:
                 self.context.pop(name, None)
         self.context |= told
-        self.lives.heading(whole, other.origin, other.line)
 
-    def reading(self, name: str) -> Reading:
-        """Put everything together."""
+    def reading(self, name: str, width: int | None) -> Reading:
+        """Put everything together. `width` is that of the terminal that folded records, if any."""
+        for typed in self.typed if width is not None else ():
+            widest = max(width or 0, len(typed.parts[0]))
+            if width is not None and width - 1 <= widest <= width + 1:
+                self._settle(typed_settings(typed.joined(widest)))
+                self.lives.unfolded(typed.line, typed.joined(widest))
         found = self.results.finish()
         samples = tuple(self._segmented())
         results = self._with_run_lengths(found)

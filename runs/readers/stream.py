@@ -88,6 +88,11 @@ class TextReader:
         self._engine: str | None = None
         self._servers: set[str] = set()
 
+    @property
+    def width(self) -> int | None:
+        """The width of the terminal that folded the records so far, None while none was folded."""
+        return self._width
+
     def feed(self, data: bytes) -> list[Told]:
         """Take the next bytes and give the records that became certain."""
         for line in self._feed.push(data):
@@ -163,7 +168,7 @@ class TextReader:
                 lambda message: self._records(begin, carried._replace(message=message))
             )
             if whole is not None:
-                self._width = wrapped.width
+                self._width = max(self._width or 0, wrapped.width)
                 self._tell(whole, carried, self._engine)
                 return
         if sample is not None:
@@ -302,9 +307,17 @@ _VLLM_ALONE = ("out of memory", "died unexpectedly", "% Completed | ", "Capturin
 _STATISTICS = "Avg prompt throughput: "
 
 
+# Said by SGLang in words of its own.
+_SGLANG_KINDS = ("server_args", "server_ready", "capacity", "retraction", "startup_timings")
+_SGLANG_DEATHS = ("exception", "teardown", "watchdog", "memory-fraction", "init-failed")
+
+
 def _is_sglang(records: list[Record]) -> bool:
-    kinds = ("server_args", "server_ready", "capacity", "retraction", "startup_timings")
-    return any(isinstance(each, Event) and each.kind in kinds for each in records)
+    return any(
+        isinstance(each, Event)
+        and (each.kind in _SGLANG_KINDS or each.data.get("slug") in _SGLANG_DEATHS)
+        for each in records
+    )
 
 
 def _stamped(sample: Sample, time: str) -> Sample:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from runs.engines.base import Record, Sample
+from runs.engines.base import Event, Record, Sample
 from runs.engines.feed import RawLine
 from runs.engines.sglang.labels import INTERVAL_FIELDS, LABELS
 from runs.readers.carriers import Carried
@@ -37,6 +37,8 @@ def may_begin(message: bytes) -> bool:
 
 def is_whole(record: Record) -> bool:
     """Tell whether nothing of the record is missing or unknown to us."""
+    if isinstance(record, Event):
+        return record.kind == "server_args" and bool(record.data)
     if not isinstance(record, Sample) or "unread" in record.extras:
         return False
     if record.phase in ("decode", "prefill"):
@@ -57,6 +59,7 @@ class Wrapped:
         self._parts = [message]
         self._known_width = known_width
         self._whole = bool(records) and all(map(is_whole, records))
+        self._closed = self._whole and any(isinstance(each, Event) for each in records)
 
     @property
     def width(self) -> int:
@@ -85,6 +88,8 @@ class Wrapped:
 
         A fold adds nothing; a copy can lose the blank that stood at it.
         """
+        if self._closed:
+            return None
         labelled = any(b": " in part for part in self._parts[1:])
         if self._whole and self.width != self._known_width and not labelled:
             return None  # a whole record goes on with a label or not at all

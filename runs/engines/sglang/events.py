@@ -43,8 +43,10 @@ HINTS = (
     "Health check",
     "distributed ends",
     "baseline taken",
-    "JIT Pre-Compile",
+    "JIT ",
     "DeepGEMM",
+    "start build [",
+    "Autotuning",
 )
 _OPEN_END = re.compile(r"[\w.\-]+\Z")
 
@@ -219,7 +221,10 @@ _KINDS = (
     ),
     _Kind("distributed_init", "Memory baseline taken.", _numbers(mem_gb=rf"mem usage={_N} GB")),
     _Kind("jit_compile", "JIT Pre-Compile", _nothing),
+    _Kind("jit_compile", "JIT Compiling", _nothing),
     _Kind("jit_compile", "DeepGEMM warmup", _nothing),
+    _Kind("jit_compile", "[aiter] start build [", _nothing),
+    _Kind("jit_compile", "Autotuning process starts", _nothing),
     _Kind("retraction", "#retracted_reqs:", _RETRACTION),
     _Kind("flush_ok", "Cache flushed successfully!", _nothing),
     _Kind(

@@ -6,7 +6,7 @@ from runs.engines.base import JSON, Damaged, Record, Sample
 from runs.engines.redact import redact_text
 from runs.engines.sglang.values import read_unknown
 
-HINTS = ("[TRT-LLM]", "host_step_time = ")
+HINTS = ("[TRT-LLM]", "host_step_time = ", "num_scheduled_requests")
 _LINE = re.compile(r"iter = ([0-9]{1,15}), ")
 _STAMP = re.compile(
     r"timestamp = ([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]"
@@ -25,6 +25,7 @@ _COUNTS = {
 }
 _TIMES = {
     "host_step_time": "step_ms",
+    "elapsed_time": "step_ms",  # of earlier releases, in seconds
     "prev_device_step_time": "prev_device_step_ms",
     "device_step_time": "device_step_ms",
 }
@@ -34,7 +35,7 @@ _TEXT_LIMIT = 4096
 def read_line(text: str, offset: int, line: int) -> list[Record]:
     """Read the iteration record of one line, if it holds one."""
     head = _LINE.search(text)
-    if head is None or "step_time" not in text:
+    if head is None or not ("_time = " in text or "num_scheduled_requests" in text):
         return []
     found: dict[str, JSON] = {}
     for label, value, end in _PAIR.findall(text[head.end() :]):

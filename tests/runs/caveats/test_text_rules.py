@@ -143,6 +143,8 @@ FIRES: dict[str, list[str]] = {
     ],
     "cache-state-unknown": [block()],
     "jit-warmup": [
+        "[2026-11-10 08:59:01] Try DeepGEMM JIT Compiling for <GEMM> N=1\n" + batch(0),
+        batch(0).replace("#queue-req: 0", "#queue-req: 0, #cache_miss: 1"),
         batch(0) + "[2026-11-10 09:00:01 TP0] Entering DeepGEMM JIT Pre-Compile session.\n"
     ],
     "jit-warmup-unknown": [COMMAND + "--warmup-requests 0\n" + block()],
@@ -197,7 +199,9 @@ SILENT: dict[str, list[str]] = {
         "[2026-11-10 09:00:01 TP0] Cache flushed successfully!\n" + batch(2) + block(),
     ],
     "jit-warmup": [
-        "[2026-11-10 08:59:01 TP0] Entering DeepGEMM JIT Pre-Compile session.\n" + batch(0)
+        "[2026-11-10 07:59:01 TP0] Entering DeepGEMM JIT Pre-Compile session.\n"
+        + READY.format(minute=1)
+        + batch(0)
     ],
     "cuda-graph-off": [batch(0)],
     "running-capped": [CAPACITY + batch(0)],

@@ -12,7 +12,7 @@ FIELD = Path(__file__).parents[2] / "field_cases"
 NUMBERS = ("01", "02", "08", "13", "14", "17", "20", "22", "23", "34", "40", "41", "67")
 CASES = [path for path in sorted(FIELD.glob("*.log")) if path.name[:2] in NUMBERS]
 # What tells of the carrier, and where in the text a line stands.
-LEFT_OUT = ("offset", "line", "source", "segment", "process", "process_pid")
+LEFT_OUT = ("offset", "line", "source", "segment", "process", "process_pid", "accept_rate_strict")
 
 
 def samples(data: bytes) -> list[dict]:
@@ -133,3 +133,22 @@ def test_a_complete_line_is_not_joined_with_what_follows() -> None:
     for follower in (b"2", b"17 tokens", b"and then: nothing", b"Killed", b"0, #queue: 1"):
         (sample,) = samples(line + b"\n" + follower + b"\n")
         assert sample["queue_req"] == 0
+
+
+def test_a_folded_dump_of_arguments_is_read_and_a_whole_one_takes_nothing_in() -> None:
+    data = (FIELD / "70-old-server-answers-the-new-runs-health-check.log").read_bytes()
+    dump = data.split(b"\n")[0] + b"\n"
+    for text in (dump, folded(80)(dump), dump + b"Killed: 9\n"):
+        assert read(text, "x").context["spec_num_draft_tokens"] == 2
+    crash = b"torch.OutOfMemoryError: CUDA out of memory.\n"
+    assert [each.kind for each in read(dump + crash, "x").events] == ["server_args", "crash"]
+
+
+@pytest.mark.parametrize("width", [60, 72, 80, 96, 120])
+@pytest.mark.parametrize("trimmed", [False, True])
+def test_a_folded_command_is_read_as_one(width: int, trimmed: bool) -> None:
+    data = (FIELD / "02-sglang-eagle3-three-steps-greedy.log").read_bytes()
+    context = read(folded(width, trimmed=trimmed)(data), "x").context
+    wanted = read(data, "x").context
+    for key in ("spec_num_steps", "spec_num_draft_tokens", "tp", "temperature", "max_tokens"):
+        assert context[key] == wanted[key], key
