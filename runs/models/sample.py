@@ -63,7 +63,7 @@ class Sample(models.Model):
 
     stream = models.ForeignKey(LogStream, on_delete=models.CASCADE, related_name="samples")
     seq = models.BigIntegerField()
-    phase = models.CharField(max_length=10, choices=Phase)
+    phase = models.CharField(max_length=20, choices=Phase)
     time = models.FloatField(null=True)
     printed_time = models.CharField(max_length=30, blank=True)
     rank = models.CharField(max_length=60, blank=True)
