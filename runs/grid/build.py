@@ -10,6 +10,7 @@ from statistics import fmean
 from runs.grid.cells import Cell, Column, Grid, Launch, Metric, Row
 from runs.grid.load import CampaignData
 from runs.grid.words import crossover
+from runs.metrics.compare import SMALL
 from runs.models import Arm, Level, Run, State
 
 ABSENT_WORDS = "not measured"
@@ -157,7 +158,7 @@ def _state(
     bad = [run for run in runs if run.is_final and run.state != State.SUCCEEDED]
     if bad:
         kind = "cancelled" if bad[-1].state == State.CANCELLED else "failed"
-        return kind, bad[-1].reason_text or bad[-1].get_reason_display(), bad[-1], None
+        return kind, bad[-1].told or bad[-1].get_reason_display(), bad[-1], None
     return "absent", ABSENT_WORDS, None, None
 
 
@@ -185,18 +186,23 @@ def _with_changes(cells: Sequence[Cell], columns: Sequence[Column]) -> tuple[Cel
         if column.comparable and cell.value is not None
     ]
     rivals.sort(key=lambda cell: cell.value or 0, reverse=True)
-    if len(rivals) < 2 or rivals[0].value == rivals[1].value:
+    if len(rivals) < 2:
         return tuple(changed)
     lead = _how_sure(rivals[0], rivals[1])
     return tuple(replace(c, lead=lead) if c is rivals[0] else c for c in changed)
 
 
 def _how_sure(best: Cell, next_best: Cell) -> str:
-    """By the launches alone: apart, if the worst of the best beats the best of the next."""
+    """By the launches alone: apart, if the worst of the best beats the best of the next.
+
+    Nobody is ahead by a hint of less than what matters: one more launch may turn it round.
+    """
     fewest = min(len(best.launches), len(next_best.launches))
     worst = min(launch.value for launch in best.launches)
     apart = worst > max(launch.value for launch in next_best.launches)
-    return "apart" if apart and fewest >= 2 and not best.provisional else "hint"
+    if apart and fewest >= 2 and not best.provisional:
+        return "apart"
+    return "" if (best.value or 0) < (next_best.value or 0) * (1 + SMALL) else "hint"
 
 
 def _without_repeated_reasons(rows: Sequence[Row]) -> list[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from runs.metrics.compare import SMALL
 from runs.models import Arm, Run
 
 
@@ -39,6 +40,7 @@ class Cell:
     be ``provisional`` (further launches are to come) and have a launch ``progress`` (0 to 1) on it.
     ``lead`` is "" or how this arm is ahead here: "apart" (its launches do not overlap with the
     next arm's) or "hint". Neither is a verdict; that comes from one function for all pages.
+    ``tone`` is better or worse than the baseline, "" below what matters or where it is not known.
     """
 
     arm: Arm
@@ -52,6 +54,12 @@ class Cell:
     text: str
     run: Run | None
     lead: str
+
+    @property
+    def tone(self) -> str:
+        if self.ratio is None or abs(self.ratio - 1) < SMALL:
+            return ""
+        return "better" if self.ratio > 1 else "worse"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,15 @@ def leader(row: Row) -> Cell | None:
     return next((cell for cell in row.cells if cell.lead), None)
 
 
+def is_even(row: Row) -> bool:
+    """Arms were measured here that may be compared, and none is ahead."""
+    return leader(row) is None and any(cell.ratio is not None for cell in row.cells)
+
+
+def _even(rows: Sequence[Row]) -> str:
+    return f"No difference that matters at {_levels(rows)}"
+
+
 def crossover(before: Row | None, row: Row) -> str:
     """Words for a change of the leading arm between two neighbouring levels."""
     if before is None:
@@ -30,16 +39,18 @@ def headline(grid: Grid) -> str:
     if not grid.has_values or grid.baseline is None:
         return ""
     led = [(row, cell) for row in grid.rows if (cell := leader(row))]
+    even = [row for row in grid.rows if is_even(row)]
     if not led:
-        return _range_only(grid)
+        return f"{_even(even)}." if even else _range_only(grid)
     arms = list(dict.fromkeys(cell.arm for _, cell in led))
     base = grid.baseline.arm
     hint = " One launch each: a hint." if _single(led) else ""
+    rest = f" {_even(even)}." if even else ""
     if len(arms) == 1:
-        return f"{_one_leader(grid, led)}{hint}"
+        return f"{_one_leader(grid, led)}{rest}{hint}"
     parts = [_part([(row, cell) for row, cell in led if cell.arm == arm]) for arm in arms]
     against = "" if base in arms else f", against {base}"
-    return f"{'; '.join(parts)}{against}.{hint}"
+    return f"{'; '.join(parts)}{against}.{rest}{hint}"
 
 
 def _one_leader(grid: Grid, led: Sequence[tuple[Row, Cell]]) -> str:

@@ -39,14 +39,16 @@ def percent(value: float | None, digits: int = 0) -> str:
 
 
 @register.filter
-def change(ratio: float | None, digits: int = 0) -> str:
-    """A ratio as a signed change: 1.5 is "+50 %", 0.77 is "−23 %"."""
+def change(ratio: float | None, digits: int | None = None) -> str:
+    """A ratio as a signed change: 1.5 is "+50 %", 0.77 is "−23 %", and 0.998 "−0.2 %"."""
     if ratio is None or not math.isfinite(ratio):
         return UNKNOWN
     value = (ratio - 1) * 100
+    if digits is None:  # a whole per cent would hide what is small
+        digits = 1 if abs(value) < 2 else 0
     rounded = f"{abs(value):.{digits}f}"
     if float(rounded) == 0:
-        return f"{rounded} %"
+        return "0 %"
     return f"{'+' if value > 0 else MINUS}{rounded} %"
 
 

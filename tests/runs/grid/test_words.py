@@ -73,3 +73,15 @@ def test_curves_need_two_levels_of_an_arm() -> None:
     (data,) = load([campaign])
     (line,) = spark(build(data, METRICS["output"]))
     assert line.points == "4.0,17.0 116.0,4.0"
+
+
+def test_nobody_leads_by_a_hint_of_less_than_matters() -> None:
+    said = says(("none", {1: 60.0, 64: 1380.0}), ("steps=2", {1: 135.0, 64: 1377.0}))
+    assert said == (
+        "steps=2 leads at 1 (+125 %) against none. No difference that matters at 64. "
+        "One launch each: a hint."
+    )
+
+
+def test_arms_alike_everywhere_are_called_so() -> None:
+    assert says(("a", {1: 100.0}), ("b", {1: 101.0})) == "No difference that matters at 1."
