@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from runs.metrics.compare import LevelChange, compare_levels, of_metric
-from runs.metrics.words import speedup_words, sweep_words
+from runs.metrics.compare import SMALL, LevelChange, compare_levels, of_metric
+from runs.metrics.words import speedup_words, sweep_words, user_words
 from runs.models import Arm
 from runs.sides import Side, excerpt_lines, side_of
 
@@ -18,7 +18,6 @@ from runs.sides import Side, excerpt_lines, side_of
 FIGURE = re.compile(
     "[+\u2212][0-9.]+(?: to [+\u2212]?[0-9.]+)? %(?: output tok/s| tok/s per user)?"
 )
-SMALL = 0.02  # a change below 2 % is drawn as neither good nor bad
 
 
 @dataclass(frozen=True)
@@ -75,6 +74,14 @@ def tone(change: LevelChange) -> str:
     return "same" if abs(change.change) < SMALL else "up" if change.change > 0 else "down"
 
 
+def _direction(figure: str) -> str:
+    """Of a figure as told, "+27 %" or "+5 to +27 %": up, down, or "" for what is small."""
+    furthest = max(float(number) for number in re.findall(r"[0-9.]+", figure))
+    if furthest < SMALL * 100:
+        return ""
+    return "up" if figure.startswith("+") else "down"
+
+
 @dataclass(frozen=True)
 class Dot:
     """A launch in the drawing of a row: ``x`` in per cent of its width."""
@@ -106,7 +113,7 @@ class Pair:
         pieces, at = [], 0
         for found in FIGURE.finditer(self.sentence):
             pieces.append((self.sentence[at : found.start()], ""))
-            pieces.append((found[0], "up" if found[0].startswith("+") else "down"))
+            pieces.append((found[0], _direction(found[0])))
             at = found.end()
         return [*pieces, (self.sentence[at:], "")]
 
@@ -168,14 +175,12 @@ def pair(base: Side, other: Side) -> Pair:
     ]
     output, user = of_metric(changes, "output_tps"), of_metric(changes, "user_tps")
     known = any(change.change is not None for change in output)
-    first, second = (output, user) if known else (user, output)
-    told = any(change.change is not None for change in second)
     return Pair(
         base=base,
         other=other,
         rows=rows,
-        sentence=sweep_words(first, base.name, other.name),
-        second=sweep_words(second, base.name, other.name) if told else "",
+        sentence=sweep_words(output if known else user, base.name, other.name),
+        second=user_words(user) if known else "",
         by_lines=line_words(base, other),
         changes=changes,
     )

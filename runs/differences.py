@@ -148,6 +148,8 @@ def _config(side: Side) -> Config:
     config = side.arm.config
     startup: dict[str, Any] = next((ln.attempt.startup for ln in side.counted if ln.attempt), {})
     told = {key: startup[key] for key in LIMITS if startup.get(key) is not None}
+    if told.get("kv_cache_tokens") == told.get("max_total_num_tokens"):
+        told.pop("kv_cache_tokens", None)  # one fact under two names
     environment = {"host": side.arm.host.name, "engine": config.engine, "model": config.model}
     version = engine_version(side)
     if version is not None:
@@ -171,9 +173,14 @@ def _difference(change: Change, a: Config, b: Config) -> Difference:
     before, after = _words(change.a), _words(change.b)
     if change.group == "incidental":
         before, after = (
-            _asked(change.key, told, config) for told, config in ((before, a), (after, b))
+            _asked(change.key, _grouped(told), config)
+            for told, config in ((change.a, a), (change.b, b))
         )
     return Difference(change.key, before, after, change.group, _why(change))
+
+
+def _grouped(value: Any) -> str:
+    return f"{value:,}" if type(value) is int else _words(value)
 
 
 def _asked(key: str, told: str, config: Config) -> str:
@@ -219,12 +226,22 @@ def _group(slug: str, said: list[tuple[Side, Any]], compared: Compared) -> Cavea
         slug=slug,
         title=caveat_title(slug),
         where=where or f"in {', '.join(names)}",
-        texts=list(dict.fromkeys(caveat.text for _, caveat in said)),
-        evidence=list(dict.fromkeys(evidence_words(caveat.evidence) for _, caveat in said)),
+        texts=_whose([(side.name, caveat.text) for side, caveat in said]),
+        evidence=_whose([(side.name, evidence_words(caveat.evidence)) for side, caveat in said]),
         test_words=test_words,
         test_arm=test_arm,
         test_set=test_set,
     )
+
+
+def _whose(said: list[tuple[str, str]]) -> list[str]:
+    """Each remark once; where they differ, with the arms that it is about before it."""
+    arms: dict[str, list[str]] = {}
+    for name, text in said:
+        arms.setdefault(text, []).append(name)
+    if len(arms) == 1:
+        return list(arms)
+    return [f"{', '.join(dict.fromkeys(names))}: {text}" for text, names in arms.items() if text]
 
 
 def _test(slug: str, side: Side, compared: Compared) -> tuple[Arm, str, str]:

@@ -16,7 +16,7 @@ from runs.expected import left_of
 from runs.models import Arm, Attempt, Caveat, Event, Level, LogStream, Run, State
 from runs.runlines import is_speculative, last_decode, server_stream
 from runs.runphases import Phase, phases
-from runs.templatetags.measures import MINUS, clock, number
+from runs.templatetags.measures import MINUS, UNKNOWN, clock, number
 
 # told by the phases bar and by the table of levels already, or in the log for each batch size
 QUIET_EVENTS = {"state", "server_args", "load-done", "graph_capture_sizes"}
@@ -126,7 +126,6 @@ def run_page(run: Run) -> RunPage:
     levels = list(attempt.levels.all()) if attempt else []
     running = [lv for lv in levels if lv.state == Level.State.RUNNING]
     elapsed = run.duration.total_seconds() if run.duration else None
-    sentence, lines = split_reason(run.reason_text)
     events = list(run.events.exclude(kind__in=QUIET_EVENTS).order_by("-at", "-pk"))
     rows = event_rows(events, levels)
     return RunPage(
@@ -145,8 +144,8 @@ def run_page(run: Run) -> RunPage:
         elapsed=elapsed,
         left=left_of(run, elapsed) if run.is_active and elapsed is not None else None,
         limit=running_limit(run.arm, attempt),
-        sentence=sentence,
-        last_lines=lines,
+        sentence=run.told,
+        last_lines=run.last_lines,
     )
 
 
@@ -171,12 +170,6 @@ def running_limit(arm: Arm, attempt: Attempt | None) -> int | None:
     """Effective ``max_running_requests``: of the log, else what an import states."""
     told = (attempt.startup if attempt else {}).get("max_running_requests")
     return told if told is not None else arm.config.effective.get("max_running_requests")
-
-
-def split_reason(text: str) -> tuple[str, list[str]]:
-    """The sentence of an ending, and the last log lines that were kept with it."""
-    sentence, _, lines = text.partition("Last lines of the server log:")
-    return sentence.strip(), lines.strip("\n").splitlines() if lines else []
 
 
 def level_rows(
@@ -213,6 +206,8 @@ def event_rows(events: Sequence[Event], levels: Sequence[Level]) -> list[EventRo
 
 
 def _when(event: Event, zero: float | None) -> str:
+    if event.kind == "imported":
+        return UNKNOWN  # its time is that of the import, not of what happened
     if zero is None:
         return f"{event.at:%H:%M:%S}"
     seconds = event.at.timestamp() - zero
@@ -220,12 +215,29 @@ def _when(event: Event, zero: float | None) -> str:
 
 
 def _words(event: Event) -> str:
-    """What happened. A line of the server's log is linked, so its kind is enough."""
-    kind = event.kind.replace("_", " ").replace("-", " ")
-    if event.stream_id is not None:
-        why = str(event.data.get("why", ""))
-        return f"{kind} line: {why}" if event.kind == "damaged" else kind
-    return event.text or kind
+    """What happened. A line of the server's log is linked: its kind, and the value that counts."""
+    if event.stream_id is None:
+        return event.text or _kind(event)
+    if event.kind in EVENT_FORMS:
+        form, key = EVENT_FORMS[event.kind]
+        value = event.data.get(key)
+        if value is not None:
+            return form.format(value)
+    return _kind(event)
+
+
+def _kind(event: Event) -> str:
+    return event.kind.replace("_", " ").replace("-", " ")
+
+
+# of an event's data, the one value that is worth its place
+EVENT_FORMS = {
+    "damaged": ("damaged line: {}", "why"),
+    "limit_reset": ("running limit set to {:,}", "max_running_requests"),
+    "capacity": ("capacity, {:,} requests at once", "max_running_requests"),
+    "kv_cache_allocated": ("KV cache allocated, {:,} tokens", "tokens"),
+    "retraction": ("retraction, requests: {:,}", "requests"),
+}
 
 
 # slugs whose words are names

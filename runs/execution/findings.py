@@ -15,6 +15,7 @@ from runs.engines.engine import Engine
 from runs.engines.registry import ENGINES
 from runs.execution.endings import Ended, Failed
 from runs.models import Attempt, Event, Level, LogStream, Operation, Reason, Run, State, Workload
+from runs.models.run import LOG_FOLLOWS
 
 LAST_LINES = 12
 
@@ -171,9 +172,10 @@ def with_last_lines(attempt: Attempt, end: Ended) -> str:
     engine = ENGINES[attempt.run.arm.config.engine]
     recent = stream.text(max(0, stream.position - 64 * 1024)).decode("utf-8", "replace")
     lines = recent.rstrip().splitlines()
-    parts = [end.text]
+    why = None
     if end.reason in (Reason.SERVER_DIED, Reason.NEVER_READY):
-        parts += [why] if (why := engine.explain_crash(recent)) else []
+        why = engine.explain_crash(recent)
+    parts = [f"{end.text.removesuffix('.')}: {why.removesuffix('.')}." if why else end.text]
     if lines:
-        parts += ["Last lines of the server log:", *lines[-LAST_LINES:]]
+        parts += [LOG_FOLLOWS, *lines[-LAST_LINES:]]
     return "\n".join(parts)

@@ -45,15 +45,34 @@ def sweep_words(changes: Sequence[LevelChange], before: str, after: str) -> str:
     return f"{after} gives {gives} against {before} {_where(known)}; {_launches(known)}."
 
 
+def user_words(changes: Sequence[LevelChange]) -> str:
+    """Say beneath a sweep's sentence what it means per user: 'Per user it is +27 to +56 %.'
+
+    Nothing for changes of which none is known.
+    """
+    known = [change for change in changes if change.change is not None]
+    if not known:
+        return ""
+    values = [change.change for change in known if change.change is not None]
+    only = ""
+    if len(known) < len(changes):
+        only = f" (measured at {len(known)} of {len(changes)} levels)"
+    return f"Per user it is {_spread(known, min(values), max(values), '')}{only}."
+
+
 def _spread(known: Sequence[LevelChange], low: float, high: float, metric: str) -> str:
     if low < 0 < high:
         worst = min(known, key=lambda each: each.change or 0)
         best = max(known, key=lambda each: each.change or 0)
         return (
-            f"{percent_change(best.change)} {metric} at concurrency {best.concurrency} and "
+            f"{_of(percent_change(best.change), metric)} at concurrency {best.concurrency} and "
             f"{percent_change(worst.change)} at {worst.concurrency}"
         )
-    return f"{percent_range(low, high)} {metric}"
+    return _of(percent_range(low, high), metric)
+
+
+def _of(figure: str, metric: str) -> str:
+    return f"{figure} {metric}".rstrip()
 
 
 def _where(known: Sequence[LevelChange]) -> str:

@@ -14,6 +14,9 @@ from django.utils import timezone
 from runs.models.campaign import Arm, Campaign
 from runs.models.states import ACTIVE, FINAL, Reason, State
 
+# in a reason's text, between the sentence and the end of the log
+LOG_FOLLOWS = "Last lines of the server log:"
+
 
 class RunQuerySet(models.QuerySet["Run"]):
     def active(self) -> RunQuerySet:
@@ -118,6 +121,17 @@ class Run(models.Model):
     @property
     def may_cancel(self) -> bool:
         return not self.is_final and self.cancel_requested_at is None
+
+    @property
+    def told(self) -> str:
+        """The sentence of the reason, without the log lines kept with it."""
+        return self.reason_text.partition(LOG_FOLLOWS)[0].strip()
+
+    @property
+    def last_lines(self) -> list[str]:
+        """The server's last words, kept with the reason."""
+        lines = self.reason_text.partition(LOG_FOLLOWS)[2].strip("\n")
+        return lines.splitlines()
 
     @property
     def duration(self) -> timedelta | None:

@@ -18,6 +18,7 @@ from runs.forms.conclusion import ConclusionForm
 from runs.grid import METRICS, build, headline, load
 from runs.grid.logs import imported_lines, lines_only
 from runs.models import Arm, Campaign, Caveat, Run, State
+from runs.runpage import caveat_title
 from runs.views.notes import notes_rail
 from runs.views.overview import summaries
 from runs.views.parts import answer, is_htmx, live_part
@@ -28,11 +29,10 @@ PAGE = 25
 
 @dataclass(frozen=True)
 class Found:
-    """A rule's remark on several runs of a campaign: told once, with the arms it fired on."""
+    """A rule's remarks on the runs of a campaign: each told once, with the arms it is about."""
 
-    slug: str
-    text: str
-    arms: tuple[Arm, ...]
+    title: str
+    said: list[tuple[str, list[Arm]]]
 
 
 @dataclass(frozen=True)
@@ -113,16 +113,20 @@ def _plain(value: Any) -> str:
 
 
 def _caveats(runs: Sequence[Run], arms: Sequence[Arm]) -> list[Found]:
+    """The remarks by rule. What a rule measured belongs to its arm: each arm's latest is told."""
     arm_of = {run.pk: run.arm_id for run in runs}
-    by_slug: dict[str, list[Caveat]] = {}
+    by_slug: dict[str, dict[int, str]] = {}
     for caveat in Caveat.objects.filter(run__in=list(arm_of)).order_by("pk"):
-        by_slug.setdefault(caveat.slug, []).append(caveat)
-    return [
-        Found(
-            slug, found[0].text, tuple(a for a in arms if a.pk in {arm_of[c.run_id] for c in found})
-        )
-        for slug, found in by_slug.items()
-    ]
+        by_slug.setdefault(caveat.slug, {})[arm_of[caveat.run_id]] = caveat.text
+    return [Found(caveat_title(slug), _by_text(told, arms)) for slug, told in by_slug.items()]
+
+
+def _by_text(told: dict[int, str], arms: Sequence[Arm]) -> list[tuple[str, list[Arm]]]:
+    found: dict[str, list[Arm]] = {}
+    for arm in arms:
+        if arm.pk in told:
+            found.setdefault(told[arm.pk], []).append(arm)
+    return list(found.items())
 
 
 @require_http_methods(["GET", "POST"])

@@ -2,7 +2,7 @@ import pytest
 
 from runs.metrics.catalogue import METRICS, is_gain
 from runs.metrics.compare import LevelFigures, compare_levels, of_metric
-from runs.metrics.words import level_words, speedup_words, sweep_words
+from runs.metrics.words import level_words, speedup_words, sweep_words, user_words
 
 
 def figures(**by_level: float | None) -> list[LevelFigures]:
@@ -83,3 +83,11 @@ def test_a_metric_knows_which_direction_is_good() -> None:
     assert is_gain("requests", 0.1) is None
     assert is_gain("output_tps", 0.0) is None
     assert all(metric.key == key for key, metric in METRICS.items())
+
+
+def test_the_second_sentence_says_no_more_than_the_gain_per_user() -> None:
+    found = compare_levels(figures(c1=100.0, c4=100.0), figures(c1=151.0, c4=127.0))
+    assert user_words(found) == "Per user it is +27 to +51 %."
+    partly = compare_levels(figures(c1=100.0, c4=100.0), figures(c1=151.0))
+    assert user_words(partly) == "Per user it is +51 % (measured at 1 of 2 levels)."
+    assert user_words(compare_levels(figures(c1=None), figures(c4=1.0))) == ""

@@ -99,13 +99,38 @@ def test_a_campaign_that_is_not_there_is_not_found(member: Client) -> None:
     assert member.get("/campaigns/999/").status_code == 404
 
 
+def test_a_caveat_is_told_of_each_arm_with_what_was_measured_there(
+    member: Client, campaign: Campaign
+) -> None:
+    for arm, limit in zip(campaign.arms.all(), (26, 21), strict=True):
+        run = arm.runs.first() or make_run(arm)
+        Caveat.objects.create(run=run, slug="running-capped", text=f"At most {limit} run.")
+    page = page_of(member, campaign)
+    assert page.count("Running capped") == 1
+    first, second = page.index("At most 26 run."), page.index("At most 21 run.")
+    assert "steps=1" in page[first:second] and "steps=2" not in page[first:second]
+    assert "steps=2" in page[second : second + 600]
+
+
+def test_a_failure_is_told_by_its_sentence_and_not_by_the_end_of_its_log(
+    member: Client, campaign: Campaign
+) -> None:
+    make_run(
+        campaign.arms.first(),
+        state=State.FAILED,
+        reason_text="It ran out of memory.\nLast lines of the server log:\nTraceback: x",
+    )
+    page = page_of(member, campaign)
+    assert "It ran out of memory." in page and "Traceback: x" not in page
+
+
 def test_caveats_and_notes_stand_beside_it(member: Client, campaign: Campaign) -> None:
     run = campaign.runs.first()
     Caveat.objects.create(run=run, slug="greedy-sampling", text="Temperature 0 flatters.")
     make_note("On the arm.", arm=campaign.arms.first())
     make_note("On the run.", run=run)
     page = page_of(member, campaign)
-    for words in ("greedy-sampling", "Temperature 0 flatters.", "On the arm.", "On the run."):
+    for words in ("Greedy sampling", "Temperature 0 flatters.", "On the arm.", "On the run."):
         assert words in page
 
 

@@ -152,3 +152,44 @@ def test_the_page_costs_a_fixed_number_of_queries(
         measure(arms)
     with django_assert_max_num_queries(24):  # type: ignore[operator]
         page(member, arms)
+
+
+def test_a_caveat_measured_in_both_arms_says_whose_value_is_whose(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    measure(arms)
+    for arm, limit in zip(arms, (26, 21), strict=True):
+        Caveat.objects.create(
+            run=arm.runs.get(), slug="running-capped", text=f"At most {limit}.", evidence={}
+        )
+        Caveat.objects.create(run=arm.runs.get(), slug="ignore-eos", text="Forced.", evidence={})
+    shown = page(member, arms)
+    assert "steps=1: At most 26." in shown and "steps=2: At most 21." in shown
+    assert "Forced." in shown and ": Forced." not in shown
+
+
+def test_a_difference_too_small_to_matter_has_no_colour(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    make_measured_run(arms[0], {1: 60.0, 64: 1380.0})
+    make_measured_run(arms[1], {1: 135.0, 64: 1377.0})
+    shown = page(member, arms)
+    assert '<em class="up">+125 % output tok/s</em>' in shown
+    assert "\u22120.2 %" in shown and 'class="down"' not in shown
+
+
+def test_one_fact_under_two_names_is_told_once(member: Client, arms: tuple[Arm, Arm]) -> None:
+    for arm, tokens in zip(arms, (102900, 102436), strict=True):
+        run = make_measured_run(arm, {1: 100.0})
+        run.attempts.update(startup={"max_total_num_tokens": tokens, "kv_cache_tokens": tokens})
+    shown = page(member, arms)
+    assert "effective 102,436" in shown and "kv_cache_tokens" not in shown
+
+
+def test_a_simulated_campaign_is_called_so_before_it_is_opened(member: Client) -> None:
+    campaign = make_campaign()
+    host = make_host("demo", simulated=True)
+    make_arm(campaign, host=host), make_arm(campaign, "steps=2", host=host)
+    for url in ("/compare/", "/campaigns/", "/"):
+        after = text(member.get(url)).partition(campaign.question)[2]
+        assert 'class="simulated"' in after[:600], url

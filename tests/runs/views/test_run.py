@@ -188,3 +188,15 @@ def test_events_that_repeat_are_told_once(member: Client) -> None:
         make_event(run, "retraction", "one request was put back")
     page = text(member.get(run.get_absolute_url()))
     assert "one request was put back ×3" in page
+
+
+def test_the_time_of_an_import_is_not_told_as_the_time_of_what_happened(member: Client) -> None:
+    run = make_run(make_arm(make_campaign()), imported=True)
+    make_event(run, "imported", "NoneType while a graph was replayed")
+    page = text(member.get(run.get_absolute_url()))
+    assert '<dt class="muted">·</dt><dd class="break">NoneType' in page
+
+
+def test_the_notes_key_works_on_every_page_that_shows_it(member: Client) -> None:
+    page = text(member.get(measuring().get_absolute_url()))
+    assert "<kbd>c</kbd>" in page and "js/notes" in page
