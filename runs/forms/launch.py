@@ -34,6 +34,13 @@ def _mono(**attrs: Any) -> forms.TextInput:
     return forms.TextInput(attrs={"class": "mono", "spellcheck": "false", **attrs})
 
 
+class HostField(forms.ModelChoiceField):
+    """A machine to run on; one whose engines are simulated is called so before it is chosen."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        return f"{obj} (simulated)" if obj.simulated else str(obj)
+
+
 class LaunchForm(forms.Form):
     """``arms`` are planned as far as the fields allow, whether or not the rest is right."""
 
@@ -42,7 +49,7 @@ class LaunchForm(forms.Form):
         widget=forms.TextInput(attrs={"placeholder": "Does a second draft step pay?"}),
         error_messages={"required": "Ask the question that these runs are to answer."},
     )
-    host = forms.ModelChoiceField(
+    host = HostField(
         queryset=Host.objects.none(),
         to_field_name="name",
         error_messages={
@@ -176,7 +183,8 @@ class LaunchForm(forms.Form):
         each = requests * len(levels) if len(requests) == 1 else requests
         for level, n in zip(levels, each, strict=True):
             if n < level:
-                reason = f"{n} requests never keep {level} clients busy: give at least {level}."
+                least = level if len(requests) > 1 else max(levels)
+                reason = f"{n} requests never keep {least} clients busy: give at least {least}."
                 self.add_error("requests_per_level", reason)
                 return
         self._ask_the_driver(told, each)

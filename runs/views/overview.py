@@ -40,6 +40,10 @@ class Summary:
     words: str
     lines: tuple[Line, ...]
 
+    @property
+    def simulated(self) -> bool:
+        return any(column.arm.host.simulated for column in self.grid.columns)
+
 
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -17,6 +16,7 @@ from runs.access import get_arm
 from runs.actions.launch import Refused, queue_run
 from runs.actions.rerun import Proposal, propose, rerun
 from runs.expected import price_minutes
+from runs.forms.arms import laid_out
 from runs.models import Arm
 from runs.overrides import as_words, parse_overrides
 from runs.views.who import person
@@ -113,7 +113,7 @@ def _context(arm: Arm, proposal: Proposal | None, ask: Ask) -> dict[str, Any]:
         "arm": arm,
         "ask": ask,
         "proposal": proposal,
-        "command": shlex.join(proposal.command) if proposal else "",
+        "command": laid_out(proposal.command) if proposal else "",
         "words": as_words(ask.overrides) or ask.words,
         "groups": chip_groups(arm, ask),
         "hosts": hosts,

@@ -108,6 +108,11 @@ def test_the_workload_is_what_was_typed() -> None:
         ("levels", {"levels": "1, 1"}, "twice"),
         ("levels", {"levels": "5000"}, "from 1 to 4,096"),
         ("requests_per_level", {"requests_per_level": "8"}, "never keep 16 clients busy"),
+        (
+            "requests_per_level",
+            {"requests_per_level": "2", "levels": "1, 8, 64"},
+            "give at least 64",
+        ),
         ("requests_per_level", {"requests_per_level": "8, 16"}, "Give one number, or 3"),
         ("input_tokens", {"input_tokens": "100"}, "nly synthetic prompts"),
         ("temperature", {"temperature": "3"}, "from 0 to 2"),
