@@ -55,7 +55,10 @@ const label = (side, x, y, shift) => ({
   yshift: shift,
 });
 
-/** Above for the highest line, below for the others, at the level where they part most. */
+/**
+ * Above and left for the highest line, below and right for the others: throughput rises, and there
+ * no line passes. At the level where they part most, and within the chart rather than at its edge.
+ */
 function labels(series, key) {
   const ends = series
     .map((side) => ({ side, points: side.points.filter((point) => point[key] !== null) }))
@@ -68,13 +71,16 @@ function labels(series, key) {
     const values = ends.map(({ points }) => at(points, c)[key]);
     return Math.max(...values) - Math.min(...values);
   };
-  const place = common.reduce((best, c) => (best === null || spread(c) > spread(best) ? c : best), null);
+  const inner = common.length > 2 ? common.slice(1, -1) : common;
+  const place = inner.reduce((best, c) => (best === null || spread(c) > spread(best) ? c : best), null);
   const ordered = ends.map(({ side, points }) => ({ side, point: at(points, place) }));
   ordered.sort((a, b) => b.point[key] - a.point[key]);
-  const most = Math.max(...series.flatMap((side) => side.points.map((point) => point.c)));
+  const all = series.flatMap((side) => side.points.map((point) => point.c));
+  const [least, most] = [Math.min(...all), Math.max(...all)];
   return ordered.map(({ side, point }, i) => ({
     ...label(side, Math.log2(point.c), point[key], i === 0 ? 15 : -15),
-    xanchor: point.c === most ? "right" : "center", // a name at the edge would be cut
+    // a name at the edge would be cut
+    xanchor: point.c === most ? "right" : point.c === least || i > 0 ? "left" : "right",
   }));
 }
 
@@ -141,18 +147,21 @@ function amid(points) {
 
 function pareto(series) {
   const both = (side) => side.points.filter((point) => point.user !== null && point.output !== null);
-  const traces = series.map((side, i) => ({
+  const middle = (side) => both(side).reduce((sum, point) => sum + point.user, 0) / both(side).length;
+  const named = series.filter((side) => both(side).length);
+  // words stand on the outer side of the leftmost line, and right of the others
+  const leftmost = named.reduce((best, side) => (best && middle(best) <= middle(side) ? best : side), null);
+  const traces = series.map((side) => ({
     ...line(side),
     mode: "lines+markers+text",
     x: both(side).map((point) => point.user),
     y: both(side).map((point) => point.output),
     text: both(side).map((point) => ` ${point.c} `),
     cliponaxis: false,
-    textposition: i === 0 ? "middle left" : "middle right",
+    textposition: side === leftmost ? "middle left" : "middle right",
     textfont: font(),
     hovertemplate: `%{text} clients: %{y:,.0f} tok/s, %{x:.0f} per user<extra>${escaped(side.name)}</extra>`,
   }));
-  const named = series.filter((side) => both(side).length);
   const upTo = (key) => [0, Math.max(1, ...traces.flatMap((trace) => trace[key])) * 1.14];
   return {
     traces,
@@ -163,7 +172,9 @@ function pareto(series) {
         const { x, y } = amid(both(side));
         // a single point has its number at its side, so its name goes above
         if (both(side).length < 2) return { ...label(side, x, y, 15), xanchor: "right" };
-        return { ...label(side, x, y, 0), xanchor: "left", xshift: 10 };
+        return side === leftmost
+          ? { ...label(side, x, y, 0), xanchor: "right", xshift: -10 }
+          : { ...label(side, x, y, 0), xanchor: "left", xshift: 10 };
       }),
     },
   };
