@@ -23,7 +23,8 @@ def read(data: bytes, name: str) -> Reading:
     found = find_format(data)
     if found is not None and (_is_json(data) or not _is_log(data[:HEAD_BYTES])):
         results = found.read(data)
-        if results.rows or results.damaged or results.context:
+        mixed = bool(results.damaged) and _is_log(data)
+        if not mixed and (results.rows or results.damaged or results.context):
             return read_whole(results, name)
     return read_paste(data, name)
 

@@ -12,7 +12,8 @@ def find(paste: Paste) -> Finding | None:
     unknown = [
         row
         for row in paste.rows
-        if not any(paste.setting(row, name) or name in row.metrics for name in told)
+        if (row.value("completed") or row.value("ttft_mean"))
+        and not any(paste.setting(row, name) or name in row.metrics for name in told)
     ]
     if not unknown or any("prefix_hit_rate" in each.extras for each in paste.samples):
         return None

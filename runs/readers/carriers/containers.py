@@ -27,7 +27,7 @@ _NUMBERED = re.compile(rb".*[-_][0-9]{1,4}\Z")
 # What a program's line begins with: a stamp, a level, a process tag, a rule of a result block.
 _LINE_START = re.compile(
     rb"\[?[0-9]{4}[-/]|\[[0-9]{2}/|\[[0-9]{2}:|(?:INFO|WARN|WARNING|ERROR|DEBUG)\b"
-    rb"|\([A-Z]\w{0,40} pid=|[=\-]{8}|[0-9]{1,4}\.[0-9]{2}\.[0-9]{3}\.[0-9]{3} "
+    rb"|\$ |Namespace\(|\([A-Z]\w{0,40} pid=|[=\-]{8}|[0-9]{1,4}\.[0-9]{2}\.[0-9]{3}\.[0-9]{3} "
 )
 
 

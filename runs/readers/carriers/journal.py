@@ -21,6 +21,10 @@ _LINE = re.compile(
 )
 
 
+# Who writes into the journal under no process number.
+_WITHOUT_PID = (b"kernel", b"systemd")
+
+
 class JournalHead(NamedTuple):
     """The head of a journal line; `end` is where the message begins."""
 
@@ -37,6 +41,8 @@ def journal_head(raw: bytes) -> JournalHead | None:
     if match is None:
         return None
     pid = match["pid"]
+    if pid is None and match["month"] is None and match["ident"] not in _WITHOUT_PID:
+        return None  # a container's stamp, and the words before a colon
     return JournalHead(
         match["host"].decode("ascii"),
         match["ident"].decode("utf-8", "replace"),

@@ -152,3 +152,23 @@ def test_a_folded_command_is_read_as_one(width: int, trimmed: bool) -> None:
     wanted = read(data, "x").context
     for key in ("spec_num_steps", "spec_num_draft_tokens", "tp", "temperature", "max_tokens"):
         assert context[key] == wanted[key], key
+
+
+RESULTS = [
+    path for path in sorted(FIELD.glob("*.txt")) if path.name[:2] in ("05", "10", "52", "56")
+]
+
+
+def rows(data: bytes) -> list[dict]:
+    found = read(data, "x").as_json()["rows"]
+    left_out = ("offset", "line", "source", "settings", "label", "tag")
+    return [{key: each[key] for key in each if key not in left_out} for each in found]
+
+
+@pytest.mark.parametrize(
+    "carrier", [each for each in CARRIERS if each not in ("numbered", "indented")]
+)
+def test_a_carrier_changes_no_row(carrier: str) -> None:
+    for path in RESULTS:
+        data = path.read_bytes()
+        assert rows(CARRIERS[carrier](data)) == rows(data), path.name
