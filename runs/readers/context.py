@@ -27,11 +27,18 @@ _IGNORE_EOS = re.compile(r"\"ignore_eos\"\s{0,4}:\s{0,4}(true|false)\b")
 _BANNER = re.compile(
     r"(?i)\b(sglang|vllm|tensorrt-llm|llama\.cpp)[ =:]{1,3}v?([0-9]{1,4}(?:\.[0-9a-z+]{1,12}){1,5})"
 )
-_GPUS = re.compile(
-    r"\b(?:([0-9]{1,4})\s?[x×*]\s?)(?:NVIDIA |AMD |Ascend |Intel )?"
-    r"((?:MI[0-9]{3}[A-Z]{0,2}|[ABHLT][0-9]{1,3}[A-Z]{0,2}[0-9]{0,3}|GB[0-9]{3}"
-    r"|RTX[ -]?[0-9A-Z ]{4,12}"
-    r"|910[A-C]?[0-9]?|Atlas [0-9A-Z ]{2,10}))(?=[\s,;()]|\Z)"
+_GPU = (
+    r"(?:NVIDIA |AMD |Ascend |Intel )?(MI[0-9]{3}[A-Z]{0,2}|[ABHLT][0-9]{1,3}[A-Z]{0,2}|GB[0-9]{3}"
+    r"|RTX[ -](?:PRO )?[0-9]{4}[A-Z]{0,2}|910[A-C]?[0-9]?|Atlas [0-9A-Z]{2,6})(?=[\s,;()-]|\Z)"
+)
+_GPUS = (
+    re.compile(rf"\b([0-9]{{1,4}})\s?[x×*]\s?{_GPU}"),
+    re.compile(rf"\b{_GPU}\s?[x×*]\s?([0-9]{{1,4}})\b"),
+)
+_PLATFORMS = (
+    ("rocm", re.compile(r"\bROCm\b|\bgfx[0-9]{3,4}[a-z]?\b|\bMI[0-9]{3}[A-Z]?\b")),
+    ("npu", re.compile(r"\bCANN\b|\bAscend\b")),
+    ("cuda", re.compile(r"\bCUDA [0-9]|\bNVIDIA\b|\bsm_?[0-9]{2,3}\b")),
 )
 _LINE_LIMIT = 20_000
 _SHELL_ENDS = ("|", "||", "&&", ";", "&", ">", ">>", "2>&1", "<")
@@ -152,14 +159,22 @@ def _request(text: str) -> dict[str, JSON]:
 def _banner(text: str) -> dict[str, JSON]:
     """Read 'sglang 0.5.15 on 8x MI355X (gfx950), ROCm 7.2' and the like."""
     found: dict[str, JSON] = {}
-    version, gpus = _BANNER.search(text), _GPUS.search(text)
+    version, gpus = _BANNER.search(text), _gpus(text)
     if version and not _LAUNCH.search(text):
         found["engine_version"] = version[2]
-    if gpus:
-        found |= {"gpu_count": int(gpus[1]), "gpu": gpus[2].strip()}
-    if re.search(r"\bROCm\b|\bgfx[0-9]{3,4}[a-z]?\b|\bMI[0-9]{3}[A-Z]?\b", text):
-        found["platform"] = "rocm"
-    return found if "gpu" in found or "engine_version" in found else {}
+    found |= gpus
+    if not found:
+        return {}
+    platform = next((name for name, pattern in _PLATFORMS if pattern.search(text)), None)
+    return found | ({"platform": platform} if platform else {})
+
+
+def _gpus(text: str) -> dict[str, JSON]:
+    """Read '8x MI355X' or 'H200 x8'."""
+    before, after = (pattern.search(text) for pattern in _GPUS)
+    if before:
+        return {"gpu_count": int(before[1]), "gpu": before[2]}
+    return {"gpu_count": int(after[2]), "gpu": after[1]} if after else {}
 
 
 def server_settings(event: Event) -> dict[str, JSON]:

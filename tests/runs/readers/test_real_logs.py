@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ def total(pattern: str, path: Path) -> float:
     return sum(float(re.findall(r"[0-9.]+", each)[-1]) for each in grep(pattern, path))
 
 
+@cache
 def reading(path: Path) -> Reading:
     return read(path.read_bytes(), path.name)
 

@@ -1,0 +1,81 @@
+"""What a text says of itself: commands, banners, requests, and text that loops."""
+
+import time
+
+import pytest
+
+from runs.readers.context import typed_settings
+from runs.readers.loops import looping
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "sglang 0.5.15 on 8x MI355X (gfx950), ROCm 7.2",
+            {"engine_version": "0.5.15", "gpu": "MI355X", "gpu_count": 8, "platform": "rocm"},
+        ),
+        (
+            "SGLang v0.5.12.post1, 4×H200, CUDA 12.9",
+            {"engine_version": "0.5.12.post1", "gpu": "H200", "gpu_count": 4, "platform": "cuda"},
+        ),
+        ("vllm 0.11.2, H100-SXM x8", {"engine_version": "0.11.2"}),
+        ("L40S x2, vllm==0.11.2", {"engine_version": "0.11.2", "gpu": "L40S", "gpu_count": 2}),
+        ("it is about 8x faster than before", {}),
+        ("cuda graph: True", {}),
+        (
+            'curl x -d \'{"temperature": 0.6, "max_new_tokens": 64, "ignore_eos": true}\'',
+            {"temperature": 0.6, "max_tokens": 64, "ignore_eos": True},
+        ),
+        ('curl x -d \'{"temperature": 0.', {}),
+    ],
+)
+def test_settings_that_stand_in_a_line(text: str, told: dict) -> None:
+    assert typed_settings(text) == told
+
+
+def test_a_launch_command_keeps_unknown_flags_and_its_environment_without_secrets() -> None:
+    found = typed_settings(
+        "$ CUDA_VISIBLE_DEVICES=0,1 HF_TOKEN=hf_abcdefghijklmnop docker run --gpus all img python3 "
+        "-m sglang.launch_server --model-path m --tp 2 --new-flag 7 --api-key abc123 2>&1 | tee x"
+    )
+    assert found["launch_flags"]["--tp"] == 2
+    assert found["launch_flags"]["--new-flag"] in (7, "7")
+    assert "--api-key" not in found["launch_flags"]
+    assert found["environment"]["CUDA_VISIBLE_DEVICES"] == "0,1"
+    assert "abcdefgh" not in str(found)
+    assert "abc123" not in str(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The committee agreed to the to the to the to the to the to the to the to the",
+        "好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的",
+        "no no no no no no no no no no no no no no no no no no no no",
+    ],
+)
+def test_text_that_loops_is_found(text: str) -> None:
+    assert looping(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=" * 80,
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "100%|##########| 160/160 [01:01<00:00,  2.59it/s]",
+        "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
+        "a quick brown fox jumps over a lazy dog, and over it again, and over it again",
+        "A" * 80,
+    ],
+)
+def test_rulers_numbers_and_prose_do_not_loop(text: str) -> None:
+    assert looping(text) is None
+
+
+def test_loops_are_looked_for_in_little_time() -> None:
+    begin = time.process_time()
+    for text in ("ab" * 50_000, "a b " * 20_000, "abcdefghijkl" * 5_000, "é" * 50_000):
+        looping(text)
+    assert time.process_time() - begin < 2
