@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -124,13 +125,24 @@ def agent(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     process = subprocess.Popen(
         ["ssh-agent", "-D", "-a", str(socket_file)], stdout=subprocess.DEVNULL
     )
-    end = time.monotonic() + 5
-    while not socket_file.exists() and time.monotonic() < end:
+    try:
+        wait_until_it_listens(socket_file)
+        add(socket_file, server)
+        yield socket_file
+    finally:
+        process.terminate()
+        process.wait(5)
+
+
+def wait_until_it_listens(socket_file: Path) -> None:
+    """The file is there a moment before anybody listens on it."""
+    end = time.monotonic() + 10
+    while True:
+        with socket.socket(socket.AF_UNIX) as probe:
+            if probe.connect_ex(str(socket_file)) == 0:
+                return
+        assert time.monotonic() < end, "ssh-agent does not listen"
         time.sleep(0.01)
-    add(socket_file, server)
-    yield socket_file
-    process.terminate()
-    process.wait(5)
 
 
 def add(socket_file: Path, server: Server) -> None:
