@@ -13,7 +13,7 @@ from runs.readers.whole import read_whole
 
 # Beyond this a file is read in pieces, and of its records only so many are kept.
 LARGE = 64 * 2**20
-KEPT = 200_000
+KEPT = 100_000
 
 
 def read(data: bytes, name: str) -> Reading:
