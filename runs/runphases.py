@@ -26,7 +26,7 @@ class Phase:
     state: str
     words: str
     seconds: float | None
-    status: str  # done, now, next, failed
+    status: str  # done, now, next, failed, stopped
     weight: float
 
 
@@ -53,7 +53,7 @@ def _phase(
     last = state == known[-1]
     ended_badly = run.is_final and run.state != State.SUCCEEDED
     if last and ended_badly:
-        status = "failed"
+        status = "stopped" if run.state == State.CANCELLED else "failed"
     else:
         status = "now" if last and not run.is_final else "done"
     words = done if status == "done" else now

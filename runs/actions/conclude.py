@@ -30,7 +30,8 @@ def judge_attempt(*, attempt: Attempt) -> None:
     )
     levels = list(attempt.levels.all())
     for level in levels:
-        _measure(level, in_window(samples, level))
+        if level.state == Level.State.DONE:
+            _measure(level, in_window(samples, level))
     attempt.startup = _startup(attempt)
     attempt.save(update_fields=["startup"])
     _find_caveats(attempt, levels, samples)

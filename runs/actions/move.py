@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from runs.live import announce
-from runs.models import Attempt, Event, Run, State
+from runs.models import Attempt, Event, Level, Run, State
 from runs.models.states import FINAL
 
 
@@ -59,5 +59,8 @@ def move(
         data={"to": to, "reason": reason},
         actor=actor,
     )
+    if to in FINAL:
+        open_levels = Level.objects.filter(attempt__run=run, state=Level.State.RUNNING)
+        open_levels.update(state=Level.State.CUT)
     transaction.on_commit(lambda: announce(run.pk, "state"))
     run.refresh_from_db()

@@ -130,9 +130,12 @@ def store_load_records(stream: LogStream, records: Sequence[load.LoadRecord], no
                     done=record.done, failed=record.failed, ttft_s=record.ttft_p50
                 )
             case load.LevelEnd():
-                _level(stream, record.level).update(**level_values(record))
-                # from the log as far as it is stored; measured once more when all of it is
-                measure_by_log(_level(stream, record.level).get())
+                level = _level(stream, record.level).get()
+                values = level_values(record, planned=level.requests)
+                _level(stream, record.level).update(**values)
+                if values["state"] == Level.State.DONE:
+                    # from the log as far as it is stored; measured once more when all of it is
+                    measure_by_log(_level(stream, record.level).get())
             case load.Done() | load.Fatal():
                 _load_event(stream, record, now)
 
@@ -141,9 +144,22 @@ def _level(stream: LogStream, index: int) -> Any:
     return Level.objects.filter(attempt_id=stream.attempt_id, index=index)
 
 
-def level_values(end: load.LevelEnd) -> dict[str, Any]:
-    """The columns of a finished level, from the driver's summary; unknown stays null."""
-    told = end.summary
+def level_values(end: load.LevelEnd, *, planned: int | None) -> dict[str, Any]:
+    """The columns of a level that ended, from the driver's summary; unknown stays null.
+
+    A level that was stopped before the ``planned`` requests has no figures: a request that was
+    cut and clients that ran out of work would stand for the level.
+    """
+    told: dict[str, Any] = dict(end.summary)
+    ended = {
+        "done": told.get("requests") or 0,
+        "failed": told.get("failed") or 0,
+        "started": end.window_start,
+        "ended": end.window_end,
+        "summary": told,
+    }
+    if planned is not None and ended["done"] < planned:
+        return {"state": Level.State.CUT, **ended}
 
     def part(name: str, key: str) -> Any:
         found = told.get(name)
@@ -151,17 +167,13 @@ def level_values(end: load.LevelEnd) -> dict[str, Any]:
 
     return {
         "state": Level.State.DONE,
-        "done": told.get("requests") or 0,
-        "failed": told.get("failed") or 0,
-        "started": end.window_start,
-        "ended": end.window_end,
+        **ended,
         "output_tokens": told.get("output_tokens"),
         "cached_tokens": told.get("cached_tokens"),
         "output_tps": told.get("output_tps"),
         "user_tps": part("user_tps", "mean"),
         "ttft_s": part("ttft", "p50"),
         "tpot_s": part("tpot", "p50"),
-        "summary": told,
     }
 
 

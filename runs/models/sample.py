@@ -18,6 +18,7 @@ class Level(models.Model):
         PENDING = "pending"
         RUNNING = "running"
         DONE = "done"
+        CUT = "cut"  # ended before its last request: what it reached stands for no level
 
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="levels")
     index = models.PositiveIntegerField()

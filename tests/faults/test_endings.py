@@ -137,6 +137,9 @@ def test_a_person_stops_a_run_that_measures(scene: Scene) -> None:
     run = conduct(scene.run(**LONG), stop)
     assert (run.state, run.reason) == (State.CANCELLED, Reason.BY_PERSON)
     assert run.reason_text == "stopped by owner"
+    levels = Level.objects.filter(attempt__run=run)
+    assert {level.state for level in levels} <= {"cut", "pending"}
+    assert not levels.filter(output_tps__isnull=False).exists()  # a part stands for no level
     nothing_is_left(run, scene.port)
 
 
