@@ -31,7 +31,10 @@ class HostForm(forms.ModelForm):
         model = Host
         fields = ["name", "address", "port", "user", "key_path", "agent_path", "labels"]
         error_messages = {
-            "name": {"invalid": "Small letters, digits, - and _ only: it stands in addresses."},
+            "name": {
+                "invalid": "Small letters, digits, - and _ only: it stands in addresses.",
+                "unique": "There is a host of this name already.",
+            },
             "port": dict.fromkeys(
                 ("invalid", "min_value", "max_value"), "A port is a number from 1 to 65535."
             ),

@@ -104,6 +104,7 @@ def _compare(
         "fingerprint": form.fingerprint,
         "confirmed": public in known,
         "changed": bool(known) and public not in known,
+        "twins": Host.objects.filter(keys__public=public).exclude(pk=host.pk),
     }
     return render(request, "hosts/host_confirm_key.html", context, status=status)
 

@@ -18,10 +18,18 @@ def probe_host(*, host: Host) -> HostFacts:
 
     Raises TransportError or KitError; both tell in a sentence what happened and what to do.
     """
-    data = async_to_sync(_facts)(host.target())
+    return keep_facts(host=host, data=async_to_sync(_facts)(host.target()))
+
+
+def keep_facts(*, host: Host, data: dict[str, Any]) -> HostFacts:
+    """The host's latest facts. A machine that calls an engine simulated is called so itself."""
     facts, _ = HostFacts.objects.update_or_create(
         host=host, defaults={"data": data, "probed_at": timezone.now()}
     )
+    told = [engine for engine in data.get("engines") or [] if engine.get("simulated")]
+    if told and not host.simulated:
+        host.simulated = True
+        host.save(update_fields=["simulated"])
     return facts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from hosts.models import HostFacts
+from hosts.actions.probe import keep_facts
 from runs.actions.conclude import judge_attempt
 from runs.engines.engine import Engine
 from runs.engines.registry import ENGINES
@@ -24,8 +24,7 @@ def note_facts(run: Run, attempt: Attempt, facts: dict[str, Any]) -> None:
     """Keep the node's facts with the attempt, and as the host's latest."""
     attempt.facts = facts
     attempt.save(update_fields=["facts"])
-    now = {"data": facts, "probed_at": timezone.now()}
-    HostFacts.objects.update_or_create(host=run.host, defaults=now)
+    keep_facts(host=run.host, data=facts)
 
 
 def who_listens(port: int, listeners: Sequence[dict[str, Any]]) -> str:

@@ -166,7 +166,9 @@ def test_the_public_half_is_refused(member: Client, db: None, tmp_path: Path) ->
 
 def test_a_name_that_is_taken_is_refused(member: Client, db: None, key_file: Path) -> None:
     make_host("llm-two")
-    assert member.post("/hosts/add/", typed(key_file)).status_code == 422
+    answer = member.post("/hosts/add/", typed(key_file))
+    assert answer.status_code == 422
+    assert "There is a host of this name already." in text(answer)
 
 
 def offer(page: str) -> str:
@@ -184,6 +186,16 @@ def test_a_key_is_kept_once_somebody_has_typed_its_end(
     key = HostKey.objects.get()
     assert (key.fingerprint, key.confirmed_by.username) == (node["fingerprint"], "operator")
     assert key.public.split()[:2] == node["host_key"].split()[:2]
+
+
+def test_a_machine_that_is_known_by_another_name_is_pointed_out(
+    member: Client, demo: Host, node: dict[str, Any]
+) -> None:
+    assert "already" not in text(member.get("/hosts/demo/key/"))
+    twin = make_host("twin", confirmed=False)
+    HostKey.objects.create(host=twin, public=node["host_key"], fingerprint=node["fingerprint"])
+    page = text(member.get("/hosts/demo/key/"))
+    assert "This key is confirmed for" in page and 'href="/hosts/twin/"' in page
 
 
 @pytest.mark.parametrize("tail", ["", "wrong!", "x"])
@@ -245,6 +257,7 @@ def test_looking_at_a_host_keeps_its_facts(
     HostKey.objects.create(host=demo, public=node["host_key"], fingerprint=node["fingerprint"])
     assert member.post("/hosts/demo/probe/")["Location"] == "/hosts/demo/"
     assert HostFacts.objects.get().data["cpu_count"] >= 1
+    assert Host.objects.get(name="demo").simulated  # its engine says so itself
     page = text(member.get("/hosts/demo/"))
     assert "simulated" in page
     assert "No GPU telemetry." in page
