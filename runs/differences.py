@@ -250,7 +250,8 @@ def _test(slug: str, side: Side, compared: Compared) -> tuple[Arm, str, str]:
     if slug == "running-capped" and len(limits) > 1:
         lowest, highest = min(limits), max(limits)
         change = f"--max-running-requests={lowest}"
-        return limits[highest].arm, f"limit {lowest} in both", change
+        where = "both" if len(compared.sides) == 2 else "all"
+        return limits[highest].arm, f"limit {lowest} in {where}", change
     return (side.arm, *TESTS.get(slug, ("", "")))
 
 

@@ -211,7 +211,7 @@ def _when(event: Event, zero: float | None) -> str:
     if zero is None:
         return f"{event.at:%H:%M:%S}"
     seconds = event.at.timestamp() - zero
-    return f"{MINUS if seconds < 0 else ''}{clock(abs(seconds))}"
+    return f"{MINUS if seconds <= -1 else ''}{clock(abs(seconds))}"
 
 
 def _words(event: Event) -> str:

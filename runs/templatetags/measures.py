@@ -54,11 +54,13 @@ def change(ratio: float | None, digits: int | None = None) -> str:
 
 @register.filter
 def ms(seconds: float | None) -> str:
-    """Seconds as milliseconds for short times, as seconds from ten on: "53 ms", "10.9 s"."""
+    """Seconds as milliseconds for short times: "53 ms", "1.35 s", "10.9 s"."""
     if seconds is None or not math.isfinite(seconds):
         return UNKNOWN
     if seconds >= 10:
         return f"{seconds:.1f} s"
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
     value = seconds * 1000
     return f"{value:.0f} ms" if value >= 100 else f"{value:.1f} ms"
 

@@ -5,6 +5,7 @@ import { alignByLevel, decodeLines, merge, nearest, zeroOf } from "./series.js";
 
 const AXIS = 46; // px at the left, equal in all charts so that one cursor fits all
 const BOTTOM = 28;
+const RIGHT = 16; // px: half of the last time, which may stand at the very end
 
 export class Charts {
   constructor(root, marks, onPick) {
@@ -19,7 +20,8 @@ export class Charts {
     this.baseRing = null;
     this.grid = root.querySelector(".lc");
     onTheme(() => this.charts.forEach((chart) => chart.redraw(false)));
-    root.addEventListener("keydown", (event) => this.key(event));
+    // the arrows work as soon as nothing else on the page has the focus
+    document.addEventListener("keydown", (event) => this.key(event));
     this.zoomOut = root.querySelector("[data-zoom-out]");
     this.zoomOut?.addEventListener("click", () => this.zoom(null));
   }
@@ -97,7 +99,7 @@ export class Charts {
         width: box.clientWidth,
         height: box.clientHeight,
         legend: { show: false },
-        padding: [6, 8, last ? 0 : 6, 0],
+        padding: [6, RIGHT, last ? 0 : 6, 0],
         cursor: {
           y: false,
           sync: { key: "run" },
@@ -292,7 +294,8 @@ export class Charts {
 
   key(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (!step || event.target !== this.root || !this.own.length) return;
+    const free = event.target === document.body || event.target === this.root;
+    if (!step || !free || event.ctrlKey || event.metaKey || event.altKey || !this.own.length) return;
     event.preventDefault();
     const from = this.at ?? (step < 0 ? this.own.length : -1);
     const at = Math.min(Math.max(from + step, 0), this.own.length - 1);
