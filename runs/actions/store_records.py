@@ -151,7 +151,7 @@ def level_values(end: load.LevelEnd, *, planned: int | None) -> dict[str, Any]:
     cut and clients that ran out of work would stand for the level.
     """
     told: dict[str, Any] = dict(end.summary)
-    ended = {
+    ended: dict[str, Any] = {
         "done": told.get("requests") or 0,
         "failed": told.get("failed") or 0,
         "started": end.window_start,
