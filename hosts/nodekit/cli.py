@@ -35,6 +35,10 @@ def main(arguments: List[str]) -> int:
         from . import load
 
         return load.main(arguments[1])
+    if command == "bench" and len(arguments) == 2:
+        from . import bench
+
+        return bench.main(arguments[1])
     return _follow() if command == "follow" else _answer(command)
 
 

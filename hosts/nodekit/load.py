@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import resource
 import signal
 import time
+from dataclasses import replace
 from typing import Any, Dict, Iterator, List, Optional
 
-from . import VERSION
+from . import VERSION, cachepolicy
 from .errors import KitError
 from .loadclient import Address, Loop, find_address
 from .loadexchange import Job
-from .loadprompts import Maker, prompt_maker, request_bytes, unique_prefix
+from .loadout import FORMAT, Output
+from .loadprompts import Maker, prefixed, prompt_maker, request_bytes, unique_prefix
 from .loadspec import Level, Spec, load_spec
 from .loadstats import Measured, distribution, summarise, total, window
 
 PROGRESS_S = 0.5
-FORMAT = 1
-
-
-class Clock:
-    """Wall-clock times that never jump: monotonic ones, anchored once."""
-
-    def __init__(self) -> None:
-        self.offset = time.time() - time.monotonic()
-
-    def epoch(self, monotonic: Optional[float]) -> Optional[float]:
-        return None if monotonic is None else round(monotonic + self.offset, 6)
-
-    def now(self) -> float:
-        return round(time.monotonic() + self.offset, 6)
-
-
-class Output:
-    def __init__(self, fd: int) -> None:
-        self.fd = fd
-        self.clock = Clock()
-
-    def emit(self, kind: str, **fields: Any) -> None:
-        data = json.dumps({"type": kind, **fields}).encode() + b"\n"
-        while data:
-            data = data[os.write(self.fd, data) :]
 
 
 def main(path: str) -> int:
@@ -82,10 +58,16 @@ class Run:
         address = find_address(self.spec.host, self.spec.port)
         for number, level in enumerate(self.spec.levels):
             if not self.stopped:
+                self.reseed(number)
                 LevelRun(self, number, level, address).run()
         ok = not self.stopped and self.failed == 0
         cpu_s = round(time.process_time(), 6)
         self.out.emit("done", t=clock.now(), ok=ok, cpu_s=cpu_s)
+
+    def reseed(self, number: int) -> None:
+        """Each level asks the same, unless a new seed is to keep it from asking what is cached."""
+        if self.spec.cache.name == "new-seed" and number:
+            self.prompts = prompt_maker(replace(self.spec, seed=self.spec.seed + number))
 
     def _stop(self, *_: Any) -> None:
         self.stopped = True
@@ -95,7 +77,7 @@ class Run:
         for n in range(count):
             prefix = unique_prefix(self.nonce, self.sent) if self.spec.unique_prefix else ""
             self.sent += 1
-            yield Job(n, request_bytes(self.spec, prefix + self.prompts(n)))
+            yield Job(n, request_bytes(self.spec, prefixed(prefix, self.prompts(n))))
 
 
 class LevelRun:
@@ -122,6 +104,9 @@ class LevelRun:
             requests=level.requests,
             t=self.out.clock.now(),
         )
+        told = cachepolicy.apply(spec.cache, lambda: self.run_.stopped)
+        if told is not None:
+            self.out.emit("cache", level=self.number, t=self.out.clock.now(), **told)
         jobs = self.run_.jobs
         self.loop.run(jobs(spec.warmup_requests), level.concurrency, self.warmed.append)
         if not self.run_.stopped:

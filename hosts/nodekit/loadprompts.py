@@ -6,14 +6,16 @@ import hashlib
 import json
 import pkgutil
 import random
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any, Callable, Dict, List, Sequence, Union
 
 from .errors import BadRequest
 from .loadspec import Spec
 
 PATHS = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
 
-Maker = Callable[[int], str]
+# A text, or the messages of a conversation.
+Prompt = Union[str, List[Dict[str, Any]]]
+Maker = Callable[[int], Prompt]
 
 
 def prompt_maker(spec: Spec) -> Maker:
@@ -21,7 +23,9 @@ def prompt_maker(spec: Spec) -> Maker:
     if spec.prompts_file is None and spec.prompt_set == "synthetic":
         length, words = spec.input_tokens or 1, _shipped("words").split()
         return lambda n: synthetic(spec.seed, n, length, words)
-    prompts = _from_file(spec.prompts_file) if spec.prompts_file else shipped(spec.prompt_set)
+    prompts: List[Prompt] = (
+        _from_file(spec.prompts_file) if spec.prompts_file else list(shipped(spec.prompt_set))
+    )
     random.Random(spec.seed).shuffle(prompts)
     return lambda n: prompts[n % len(prompts)]
 
@@ -37,8 +41,8 @@ def _shipped(name: str) -> str:
     return data.decode()
 
 
-def _from_file(path: str) -> List[str]:
-    """One prompt a line: plain text, or JSON that is a text or has a "prompt"."""
+def _from_file(path: str) -> List[Prompt]:
+    """One prompt a line: plain text, or JSON that is a text or has a "prompt" or "messages"."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = [line.strip() for line in file]
@@ -50,14 +54,24 @@ def _from_file(path: str) -> List[str]:
     return prompts
 
 
-def _prompt_of(line: str) -> str:
+def _prompt_of(line: str) -> Prompt:
     try:
         value = json.loads(line)
     except ValueError:
         return line
     if isinstance(value, dict) and isinstance(value.get("prompt"), str):
         return str(value["prompt"])
+    if isinstance(value, dict) and _are_messages(value.get("messages")):
+        return list(value["messages"])
     return value if isinstance(value, str) else line
+
+
+def _are_messages(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, dict) and isinstance(one.get("content"), str) for one in value)
+    )
 
 
 def synthetic(seed: int, n: int, length: int, words: Sequence[str]) -> str:
@@ -71,7 +85,20 @@ def unique_prefix(nonce: str, number: int) -> str:
     return "{}-{} ".format(digest[:12], number)
 
 
-def request_bytes(spec: Spec, prompt: str) -> bytes:
+def prefixed(prefix: str, prompt: Prompt) -> Prompt:
+    """With the prefix before its first text."""
+    if isinstance(prompt, str):
+        return prefix + prompt
+    first = {**prompt[0], "content": prefix + prompt[0]["content"]}
+    return [first, *prompt[1:]]
+
+
+def as_text(prompt: Prompt) -> str:
+    """For an interface that takes no messages."""
+    return prompt if isinstance(prompt, str) else "\n\n".join(one["content"] for one in prompt)
+
+
+def request_bytes(spec: Spec, prompt: Prompt) -> bytes:
     """The whole HTTP request."""
     body: Dict[str, Any] = {
         "model": spec.model,
@@ -80,9 +107,10 @@ def request_bytes(spec: Spec, prompt: str) -> bytes:
         "stream_options": {"include_usage": True},
     }
     if spec.api == "chat":
-        body["messages"] = [{"role": "user", "content": prompt}]
+        single = isinstance(prompt, str)
+        body["messages"] = [{"role": "user", "content": prompt}] if single else prompt
     else:
-        body["prompt"] = prompt
+        body["prompt"] = as_text(prompt)
     if spec.temperature is not None:
         body["temperature"] = spec.temperature
     if spec.ignore_eos:

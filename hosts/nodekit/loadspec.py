@@ -9,6 +9,7 @@ from typing import List, Optional
 
 from . import request as req
 from .address import host_and_port
+from .cachepolicy import CachePolicy, parse_policy
 from .errors import BadRequest
 
 APIS = ("chat", "completions")
@@ -38,10 +39,16 @@ class Spec:
     prompts_file: Optional[str]  # absolute; takes the place of the prompt set
     timeout_s: float  # of a request, from its sending to its last byte
     unique_prefix: bool
+    cache: CachePolicy
 
 
 def load_spec(path: str) -> Spec:
     """Raises BadRequest with what is wrong with the file."""
+    return parse_spec(read_object(path), os.path.dirname(os.path.abspath(path)))
+
+
+def read_object(path: str) -> req.Json:
+    """The JSON object in a file. Raises BadRequest."""
     try:
         with open(path, "rb") as file:
             value = json.loads(file.read())
@@ -51,7 +58,7 @@ def load_spec(path: str) -> Spec:
         raise BadRequest("{} is not JSON: {}".format(path, error)) from None
     if not isinstance(value, dict):
         raise BadRequest("{} is not a JSON object".format(path))
-    return parse_spec(value, os.path.dirname(os.path.abspath(path)))
+    return value
 
 
 def parse_spec(value: req.Json, folder: str) -> Spec:
@@ -75,6 +82,7 @@ def parse_spec(value: req.Json, folder: str) -> Spec:
         prompts_file=None if prompts_file is None else os.path.join(folder, prompts_file),
         timeout_s=_above_zero(value, "timeout_s"),
         unique_prefix=_truth(value, "unique_prefix"),
+        cache=parse_policy(value),
     )
 
 

@@ -468,3 +468,43 @@ def test_prompts_may_come_from_a_file_beside_the_specification(tmp_path: Path) -
     (tmp_path / "p.txt").write_text("\n".join(lines))
     make = prompt_maker(parse_spec(_spec(1, prompts_file="p.txt"), str(tmp_path)))
     assert {make(n) for n in range(4)} == {"one", "two", "three", "4"}
+
+
+def test_the_cache_is_emptied_before_a_level_and_its_warm_up(driver: Driver) -> None:
+    def script(asked: Asked) -> Iterator[Step]:
+        if asked.path == "/flush_cache":
+            return iter([b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"])
+        return answer()
+
+    with serving(script) as server:
+        more = {"levels": [1, 1], "requests_per_level": 2, "warmup_requests": 1}
+        spec = _spec(server.port, **more, cache={"policy": "flush"})
+        records = driver.run(spec)
+        paths = [asked.path.rpartition("/")[2] for asked in server.seen.asked]
+    assert paths == ["flush_cache", *["completions"] * 3] * 2
+    assert [(r["level"], r["ok"]) for r in of(records, "cache")] == [(0, True), (1, True)]
+
+
+def test_a_new_seed_asks_other_prompts_at_each_level(driver: Driver) -> None:
+    def prompts(policy: str) -> list[list[str]]:
+        with serving(lambda asked: answer()) as server:
+            more = {"levels": [1, 1], "requests_per_level": 4, "unique_prefix": False}
+            driver.run(_spec(server.port, **more, cache={"policy": policy}))
+            asked = [each.body["messages"][0]["content"] for each in server.seen.asked]
+        return [asked[:4], asked[4:]]
+
+    kept, new = prompts("keep"), prompts("new-seed")
+    assert kept[0] == kept[1] == new[0] != new[1]
+
+
+def test_a_conversation_from_a_file_is_sent_as_it_is(driver: Driver) -> None:
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]
+    (driver.folder / "p.jsonl").write_text(json.dumps({"messages": messages}) + "\n")
+    with serving(lambda asked: answer()) as server:
+        more = {"levels": [1], "requests_per_level": 1, "prompts_file": "p.jsonl"}
+        driver.run(_spec(server.port, **more))
+        driver.run(_spec(server.port, **more, unique_prefix=False, api="completions"))
+        chat, completions = (each.body for each in server.seen.asked)
+    assert chat["messages"][0]["content"].endswith(" Be brief.")
+    assert chat["messages"][1] == messages[1]
+    assert completions["prompt"] == "Be brief.\n\nWhy?"
