@@ -37,15 +37,47 @@ class LevelStart:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """`tokens` are output tokens so far, None when the server does not tell usage."""
+class CacheSet:
+    """What came of emptying the server's prefix cache before a level."""
 
     t: float
     level: int
-    done: int
+    policy: str
+    ok: bool
+    status: int | None
+    text: str
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A piece of what a tool printed (`is_result` False) or of the file that it wrote.
+
+    `skipped` bytes were left out before it.
+    """
+
+    level: int
+    text: str
+    is_result: bool
+    skipped: int
+    offset: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`tokens` are output tokens so far, None when the server does not tell usage.
+
+    Of somebody else's tool only `done` may be known.
+    """
+
+    t: float
+    level: int
+    done: int | None
     of: int
-    failed: int
-    inflight: int
+    failed: int | None
+    inflight: int | None
     tokens: int | None
     ttft_p50: float | None
     offset: int
@@ -76,14 +108,21 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class LevelEnd:
-    """`window` is the time measured; `summary` the driver's own figures in base units."""
+    """`window` is the time measured; `summary` the driver's own figures in base units.
+
+    Of somebody else's tool `summary` is empty, `exit` tells how it ended, and `window_by` is "bar"
+    or "process".
+    """
 
     t: float
     level: int
     concurrency: int
     window_start: float
     window_end: float
+    window_by: str | None
     summary: dict[str, JSON]
+    exit: dict[str, JSON] | None
+    result: dict[str, JSON] | None
     offset: int
     line: int
 
@@ -105,7 +144,9 @@ class Fatal:
     line: int
 
 
-LoadRecord: TypeAlias = Hello | LevelStart | Progress | Request | LevelEnd | Done | Fatal | Damaged
+LoadRecord: TypeAlias = (
+    Hello | LevelStart | CacheSet | Output | Progress | Request | LevelEnd | Done | Fatal | Damaged
+)
 
 
 class LoadReader:
@@ -183,14 +224,46 @@ def _level_start(given: Fields, offset: int, line: int) -> LevelStart:
     )
 
 
+def _cache(given: Fields, offset: int, line: int) -> CacheSet:
+    return CacheSet(
+        t=given.real("t"),
+        level=given.whole("level"),
+        policy=given.maybe_text("policy") or "",
+        ok=given.is_true("ok"),
+        status=given.maybe_whole("status"),
+        text=given.maybe_text("text") or "",
+        offset=offset,
+        line=line,
+    )
+
+
+def _output(given: Fields, offset: int, line: int) -> Output:
+    return _piece(given, offset, line, is_result=False)
+
+
+def _result(given: Fields, offset: int, line: int) -> Output:
+    return _piece(given, offset, line, is_result=True)
+
+
+def _piece(given: Fields, offset: int, line: int, *, is_result: bool) -> Output:
+    return Output(
+        level=given.whole("level"),
+        text=given.maybe_text("text") or "",
+        is_result=is_result,
+        skipped=given.maybe_whole("skipped") or 0,
+        offset=offset,
+        line=line,
+    )
+
+
 def _progress(given: Fields, offset: int, line: int) -> Progress:
     return Progress(
         t=given.real("t"),
         level=given.whole("level"),
-        done=given.whole("done"),
+        done=given.maybe_whole("done"),
         of=given.whole("of"),
-        failed=given.whole("failed"),
-        inflight=given.whole("inflight"),
+        failed=given.maybe_whole("failed"),
+        inflight=given.maybe_whole("inflight"),
         tokens=given.maybe_whole("tokens"),
         ttft_p50=given.maybe_real("ttft_p50"),
         offset=offset,
@@ -224,7 +297,10 @@ def _level_end(given: Fields, offset: int, line: int) -> LevelEnd:
         concurrency=given.whole("concurrency"),
         window_start=window.real("start"),
         window_end=window.real("end"),
+        window_by=window.maybe_text("by"),
         summary=given.mapping("summary"),
+        exit=given.maybe_mapping("exit"),
+        result=given.maybe_mapping("result"),
         offset=offset,
         line=line,
     )
@@ -241,6 +317,9 @@ def _fatal(given: Fields, offset: int, line: int) -> Fatal:
 _BUILDERS: dict[str, Callable[[Fields, int, int], LoadRecord]] = {
     "hello": _hello,
     "level_start": _level_start,
+    "cache": _cache,
+    "output": _output,
+    "result": _result,
     "progress": _progress,
     "request": _request,
     "level_end": _level_end,

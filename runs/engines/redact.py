@@ -5,15 +5,19 @@ import re
 FILLER = b"*"
 
 # Each pattern names the secret itself in group "s". A value ends at quotes, commas, brackets and
-# blanks. What is None, too short or filler already is not a secret.
-_VALUE = rb"(?!None\b|null\b|True\b|False\b)(?P<s>[^\s'\",;)}\]&*][^\s'\",;)}\]&]{2,})"
+# blanks. What is None, too short or filler already is not a secret. A quotation mark may be
+# escaped: a result file stands as a text inside of the load driver's JSON.
+_QUOTE = rb"(?:\\{0,3}['\"])?"
+_BYTE = rb"(?:[^\s'\",;)}\]&\\]|\\(?!['\"]))"
+_VALUE = rb"(?!None\b|null\b|True\b|False\b)(?P<s>(?!\*)" + _BYTE + rb"{3,})"
 _NAMES = (
     rb"(?:[a-z_-]{0,40}(?:api[_-]?key|password|secret[_-]key|secret[_-]access[_-]key|"
     rb"auth[_-]?token|access[_-]?token|hf[_-]?token|hub[_-]?token))"
 )
+_NAME = rb"(?i:" + _NAMES + rb")" + _QUOTE
 _PATTERNS = (
-    re.compile(rb"(?<![a-z0-9])(?i:" + _NAMES + rb")['\"]?\s{0,4}[=:]\s{0,4}['\"]?" + _VALUE),
-    re.compile(rb"--(?i:" + _NAMES + rb")\s{1,4}['\"]?" + _VALUE),
+    re.compile(rb"(?<![a-z0-9])" + _NAME + rb"\s{0,4}[=:]\s{0,4}" + _QUOTE + _VALUE),
+    re.compile(rb"--(?i:" + _NAMES + rb")\s{1,4}" + _QUOTE + _VALUE),
     re.compile(rb"\b(?i:bearer)\s{1,4}(?P<s>[A-Za-z0-9._~+/=-]{6,})"),
     re.compile(rb"(?<![A-Za-z0-9])(?P<s>hf_[A-Za-z0-9]{10,})"),
     re.compile(rb"(?<![A-Za-z0-9])(?P<s>sk-[A-Za-z0-9_-]{10,})"),

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,3 +63,13 @@ def test_the_length_stays_and_a_second_time_changes_nothing(parts: list[bytes]) 
     once, _ = redact(data)
     assert len(once) == len(data)
     assert redact(once)[0] == once
+
+
+def test_a_secret_in_a_file_that_stands_inside_of_json_is_overwritten() -> None:
+    inner = json.dumps({"server_info": {"api_key": "hush-hush", "model": "m"}, "n": 1})
+    line = json.dumps({"type": "result", "text": inner}).encode()
+    clean, count = redact(line)
+    assert (count, len(clean)) == (1, len(line))
+    assert json.loads(json.loads(clean)["text"]) == {
+        "server_info": {"api_key": "*********", "model": "m"}, "n": 1,
+    }  # fmt: skip
