@@ -19,7 +19,10 @@ def ended(requests: int, failed: int = 0) -> LevelEnd:
         concurrency=1,
         window_start=1.0,
         window_end=9.0,
+        window_by=None,
         summary=summary,
+        exit=None,
+        result=None,
         offset=0,
         line=1,
     )
