@@ -19,6 +19,8 @@ from runs.sides import Launch, Side
 # of a start-up log, what limits the measurement; the rest is the engine's own business
 LIMITS = ("max_running_requests", "max_total_num_tokens", "kv_cache_tokens", "context_len")
 
+NOT_TOLD = "unknown"  # how an import names what its text does not tell
+
 
 @dataclass(frozen=True)
 class Chip:
@@ -68,12 +70,16 @@ def chips(compared: Compared) -> list[Chip]:
 
 
 def _same(what: str, values: set[Any]) -> Chip:
+    if values == {NOT_TOLD}:
+        return Chip(False, f"{what} not told")
     return Chip(True, f"same {what}") if len(values) == 1 else Chip(False, f"{what} differs")
 
 
 def _workload(sides: Sequence[Side]) -> Chip:
     first = sides[0].arm.workload.settings()
     others = [side.arm.workload.settings() for side in sides[1:]]
+    if not any(_is_told(value) for told in (first, *others) for value in told.values()):
+        return Chip(False, "workload not told")
     differing = sorted({key for other in others for key in first if first[key] != other[key]})
     if not differing:
         return Chip(True, "same workload")
@@ -140,8 +146,14 @@ def differences(pair: Pair) -> tuple[list[Difference], int]:
         for k in work_a
         if work_a[k] != work_b[k]
     ]
-    keys = {*a.flags, *b.flags, *a.effective, *b.effective, *a.environment, *work_a}
+    told = {key for key in work_a if _is_told(work_a[key]) or _is_told(work_b[key])}
+    keys = {*a.flags, *b.flags, *a.effective, *b.effective, *a.environment, *b.environment, *told}
     return rows, len(keys)
+
+
+def _is_told(value: Any) -> bool:
+    """Of an import most is not known; what is not known is not alike either."""
+    return value not in (None, "", NOT_TOLD)
 
 
 def _config(side: Side) -> Config:
@@ -150,7 +162,8 @@ def _config(side: Side) -> Config:
     told = {key: startup[key] for key in LIMITS if startup.get(key) is not None}
     if told.get("kv_cache_tokens") == told.get("max_total_num_tokens"):
         told.pop("kv_cache_tokens", None)  # one fact under two names
-    environment = {"host": side.arm.host.name, "engine": config.engine, "model": config.model}
+    named = {"host": side.arm.host.name, "engine": config.engine, "model": config.model}
+    environment = {key: value for key, value in named.items() if _is_told(value)}
     version = engine_version(side)
     if version is not None:
         environment["engine version"] = version

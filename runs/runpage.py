@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -205,9 +206,14 @@ def event_rows(events: Sequence[Event], levels: Sequence[Level]) -> list[EventRo
     return rows
 
 
+PRINTED_TIME = re.compile(r"\b\d\d:\d\d:\d\d\b")
+
+
 def _when(event: Event, zero: float | None) -> str:
-    if event.kind == "imported":
-        return UNKNOWN  # its time is that of the import, not of what happened
+    if event.run.imported:
+        # its time is that of the import; when it happened is told by the line or by nobody
+        printed = PRINTED_TIME.search(event.text[:60]) if event.stream_id is not None else None
+        return printed[0] if printed else UNKNOWN
     if zero is None:
         return f"{event.at:%H:%M:%S}"
     seconds = event.at.timestamp() - zero

@@ -79,11 +79,15 @@ def log_level(samples: Iterable[Sample]) -> int | None:
 
 
 def store_log(attempt: Attempt, data: bytes, reading: Reading) -> LogStream:
-    """The whole text, compressed and with its secrets covered, and the records read from it."""
+    """The whole text, compressed and with its secrets covered, and the records read from it.
+
+    A text without a word of the server is the client's: a table has no log lines.
+    """
     clean, secrets = redact(data)
+    of_server = reading.samples or reading.events
     stream = LogStream.objects.create(
         attempt=attempt,
-        role=LogStream.Role.SERVER,
+        role=LogStream.Role.SERVER if of_server else LogStream.Role.LOAD,
         path=reading.name[:200],
         position=len(data),
         lines=data.count(b"\n"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -13,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from runs import pending
 from runs.actions.import_reading import import_reading
 from runs.actions.launch import Refused
+from runs.engines.base import Sample
 from runs.engines.redact import redact_text
 from runs.forms.importing import ImportForm
 from runs.readers import Reading, read
@@ -62,12 +64,21 @@ def _shown(reading: Reading, kept: pending.PendingText) -> dict[str, Any]:
         "damaged": [(d.line, d.reason, redact_text(d.text)[:400]) for d in reading.damaged[:SHOWN]],
         "settings": sorted(_flat(reading.context).items()),
         "derived": reading.as_json()["derived"],
+        "mean_over": mean_over(reading.samples),
         "kinds": {
             "sglang-log": "an SGLang log",
             "bench-result": "a table of results",
             "unknown": "nothing that can be read here",
         },
     }
+
+
+def mean_over(samples: Sequence[Sample]) -> str:
+    """What a mean over lines of several loads is not; empty where all lines are of one."""
+    running = [s.running for s in samples if s.phase == "decode" and s.running is not None]
+    if len(set(running)) < 2:
+        return ""
+    return f" over lines with {min(running)} to {max(running)} running: the speed of no level"
 
 
 def _flat(context: dict[str, Any]) -> dict[str, str]:

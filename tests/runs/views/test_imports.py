@@ -130,3 +130,31 @@ def test_a_secret_in_a_damaged_line_is_not_shown(member: Client) -> None:
     log = LOG + b"[2026-05-09 20:35:33] Decode batch, --api-key sk-abcdefghij0123456789 #run...\n"
     page = text(member.post("/import/", {"file": SimpleUploadedFile("a.log", log)}))
     assert "sk-abcdefghij0123456789" not in page
+
+
+def test_a_mean_over_lines_of_several_levels_says_so(member: Client) -> None:
+    two = LOG + LOG.replace(b"#running-req: 1,", b"#running-req: 48,")
+    page = text(member.post("/import/", {"text": two.decode()}))
+    assert "over lines with 1 to 48 running: the speed of no level" in page
+    assert "the speed of no level" not in text(member.post("/import/", {"text": LOG.decode()}))
+
+
+def test_a_table_is_no_server_log_and_tells_no_settings(member: Client) -> None:
+    page = text(member.post("/import/", {"text": TABLE.decode()}))
+    member.post("/import/", {"ticket": ticket(page)})
+    campaign = Campaign.objects.get()
+    assert {stream.role for stream in LogStream.objects.all()} == {LogStream.Role.LOAD}
+    assert "Log lines" not in text(member.get(campaign.get_absolute_url()))
+    key = "~".join(str(arm.pk) for arm in campaign.arms.all())
+    page = text(member.get(f"/compare/?arms={key}"))
+    for words in ("host not told", "model not told", "workload not told", "no log"):
+        assert words in page
+    assert "How the two arms were set up is not told." in page and "alike" not in page
+
+
+def test_an_imported_event_has_the_time_that_its_line_prints(member: Client) -> None:
+    ready = b"[2026-05-09 20:35:20] The server is fired up and ready to roll!\n"
+    page = text(member.post("/import/", {"text": (ready + LOG).decode()}))
+    member.post("/import/", {"ticket": ticket(page)})
+    page = text(member.get(Campaign.objects.get().runs.get().get_absolute_url()))
+    assert '<dt class="muted">20:35:20</dt>' in page
