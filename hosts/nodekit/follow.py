@@ -10,8 +10,8 @@ from typing import BinaryIO, Optional
 from . import request as req
 from .errors import KitError
 from .files import open_inside
-from .jsonfile import read_json
 from .rundir import JobDir
+from .status import status_of
 
 POLL_S = 0.1
 CHUNK_BYTES = 64 * 1024
@@ -52,7 +52,10 @@ def _open(request: req.Json, job: JobDir, stdin: int) -> Optional[BinaryIO]:
 
 
 def _is_over(request: req.Json, job: JobDir) -> bool:
-    return request.get("wait") is False or read_json(job.file("exit.json")) is not None
+    if request.get("wait") is False:
+        return True
+    # A job without supervisor never gets an exit record: nobody would wait for one in vain.
+    return status_of(job)["state"] in ("exited", "lost", "rebooted")
 
 
 def _copy(file: BinaryIO, stdout: int) -> bool:

@@ -163,6 +163,8 @@ async def collect(story: Story) -> None:
     ]
     stopped = await story.operation(Operation.Kind.STOP, _stop_request(story))
     await drain(story)
+    if (lost := findings.lost_sight(stopped["jobs"])) is not None:
+        raise lost
     if not findings.was_stopped_by_us(stopped["jobs"]["server"]):
         raise ServerEnded(Reason.SERVER_DIED, "The server ended by itself before it was stopped.")
     collected = await story.operation(Operation.Kind.COLLECT, {"jobs": jobs})
@@ -177,16 +179,16 @@ async def put_away(story: Story, end: Ended) -> None:
 
     A node that cannot be reached is waited for: only evidence that nothing runs frees a host.
     """
-    story.stop_heeding_cancel()
-    text = end.text
+    story.begin_putting_away()
     if await _may_have_started(story):
         decided = {"end": {"state": end.state, "reason": end.reason, "text": end.text}}
-        await story.operation(Operation.Kind.STOP, _stop_request(story) | decided, n=2)
+        stopped = await story.operation(Operation.Kind.STOP, _stop_request(story) | decided, n=2)
         await drain(story)
-        text = await sync_to_async(findings.with_last_lines)(_attempt(story), end)
+        end = findings.with_evidence(end, stopped["jobs"])
+        end.text = await sync_to_async(findings.with_last_lines)(_attempt(story), end)
     if story.run.state in ACTIVE:
         await sync_to_async(ledger.end)(
-            story.run, to=end.state, reason=end.reason, text=text, actor=story.teller
+            story.run, to=end.state, reason=end.reason, text=end.text, actor=story.teller
         )
 
 

@@ -102,6 +102,26 @@ def was_stopped_by_us(stop: dict[str, Any]) -> bool:
     return ended.get("reason") == "stopped"
 
 
+def lost_sight(jobs: dict[str, Any]) -> Failed | None:
+    """Why nobody knows how a job ended, if so: no supervisor was left to write it down."""
+    states = {role: job["status"]["state"] for role, job in jobs.items()}
+    if "rebooted" in states.values():
+        return Failed(Reason.NODE_REBOOTED, "The node was started anew during the run.")
+    lost = [role for role, state in states.items() if state == "lost"]
+    if not lost:
+        return None
+    text = f"The supervisor of the {' and of the '.join(lost)} on the node was killed."
+    return Failed(Reason.SUPERVISOR_LOST, f"{text} What it had started was ended.")
+
+
+def with_evidence(end: Ended, jobs: dict[str, Any]) -> Ended:
+    """The end in the light of what stopping the jobs has shown."""
+    if end.state == State.LOST:
+        # the node has answered after all, so nothing is lost and the host is free
+        return Failed(end.reason, f"{end.text} Back since; nothing is left running there.")
+    return (lost_sight(jobs) or end) if end.state == State.FAILED else end
+
+
 def conclude(run: Run, attempt: Attempt, jobs: dict[str, Any]) -> None:
     """Both logs whole, the load ended well, every level answered; then judge what was measured.
 
@@ -131,7 +151,7 @@ def _prove_whole(stream: LogStream, digest: dict[str, Any]) -> None:
 
 def _load_ended_well(attempt: Attempt) -> None:
     fatal = attempt.events.filter(kind="load-fatal").first()
-    code = (attempt.load_exit or {}).get("code")
+    code, signal = (_ended(attempt.load_exit, name) for name in ("code", "signal"))
     if fatal is not None:
         raise Failed(Reason.LOAD_FAILED, fatal.text)
     unanswered = [
@@ -146,8 +166,14 @@ def _load_ended_well(attempt: Attempt) -> None:
         )
     if code != 0 or attempt.levels.exclude(state=Level.State.DONE).exists():
         ended = f"exit status {code}" if code is not None else "no exit status"
+        ended = f"signal {signal}" if signal is not None else ended
         text = f"The load driver ended with {ended} before its last level was done."
         raise Failed(Reason.LOAD_FAILED, text)
+
+
+def _ended(record: dict[str, Any] | None, name: str) -> int | None:
+    value = (record or {}).get(name)
+    return value if isinstance(value, int) else None
 
 
 def decided_end(attempt: Attempt | None) -> Ended | None:

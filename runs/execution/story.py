@@ -44,7 +44,7 @@ class Story:
         self.config = run.arm.config
         self.workload = run.arm.workload
         self.following: dict[str, asyncio.Task[None]] = {}
-        self._heed_cancel = True
+        self._putting_away = False
 
     # -- state
 
@@ -71,16 +71,16 @@ class Story:
         )
         if self.run.claim_epoch != epoch:
             raise ClaimLost(f"{self.run} was taken over")
-        if self.run.cancel_requested_at and self._heed_cancel:
+        if self.run.cancel_requested_at and not self._putting_away:
             raise Cancelled(await sync_to_async(self._canceller)())
 
     def _canceller(self) -> str:
         person = Run.objects.select_related("cancel_requested_by").get(pk=self.run.pk)
         return str(person.cancel_requested_by or "a person")
 
-    def stop_heeding_cancel(self) -> None:
-        """From here on the run is being put away; a further stop changes nothing."""
-        self._heed_cancel = False
+    def begin_putting_away(self) -> None:
+        """From here on a further stop changes nothing, nor how long the node stays away."""
+        self._putting_away = True
 
     # -- operations
 
@@ -130,7 +130,9 @@ class Story:
 
     async def _note_link(self, reason: str | None, text: str) -> None:
         await sync_to_async(ledger.note_link)(self.run, reason, text)
-        if reason is not None and await sync_to_async(ledger.link_dead)(self.run):
+        if reason is None or self._putting_away:
+            return  # what is put away is waited for: only evidence that nothing runs frees a host
+        if await sync_to_async(ledger.link_dead)(self.run):
             raise Lost(Reason.UNREACHABLE, text)
 
     # -- logs

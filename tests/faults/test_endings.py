@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
+import os
 import re
+import signal
 import socket
+import threading
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
+from hosts import links
 from hosts.models import HostKey
+from hosts.transport.errors import Unreachable
 from people.models import Person
 from runs.actions.cancel import cancel_run
 from runs.execution.conductor import Conductor
@@ -175,6 +183,64 @@ def test_a_cut_link_is_shown_and_loses_no_line(scene: Scene) -> None:
     assert run.state == State.SUCCEEDED, run.reason_text
     assert run.link == Run.Link.OK
     stored_equals_node(scene, run)
+
+
+@pytest.mark.parametrize("role", ["server", "load"])
+def test_a_killed_supervisor_ends_the_run_and_what_it_had_started(scene: Scene, role: str) -> None:
+    async def kill(conductor: Conductor, run: Run) -> None:
+        await until_state(run, State.MEASURING)
+        folder = scene.home / ".local/state/throughline/runs" / str(run.uid) / "1" / role
+        while not (folder / "started.json").exists():
+            await asyncio.sleep(0.03)
+        os.kill(json.loads((folder / "started.json").read_text())["supervisor_pid"], signal.SIGKILL)
+
+    run = conduct(scene.run(**LONG), kill)
+    assert (run.state, run.reason) == (State.FAILED, Reason.SUPERVISOR_LOST)
+    assert f"The supervisor of the {role} on the node was killed." in run.reason_text
+    nothing_is_left(run, scene.port)
+
+
+def test_a_node_that_comes_back_after_too_long_is_freed(
+    scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run had been given up for lost; then its jobs were stopped, so nothing is lost."""
+    settings.DURATIONS = replace(settings.DURATIONS, lost_after=0.5, claim=1.5, heartbeat=0.4)
+    away = threading.Event()
+    for module in ("hosts.links", "runs.execution.verbs"):
+        monkeypatch.setattr(f"{module}.{_opener(module)}", _unless(away, _opener(module)))
+
+    async def cut(conductor: Conductor, run: Run) -> None:
+        await until_state(run, State.MEASURING)
+        away.set()
+        for node in list(conductor.links._nodes.values()):
+            await node.connection.close()
+        stop = Operation.objects.filter(attempt__run=run, kind=Operation.Kind.STOP, n=2)
+        while not await stop.aexists():
+            await asyncio.sleep(0.05)
+        assert (await fresh(run)).link == Run.Link.UNREACHABLE
+        await asyncio.sleep(1.0)
+        away.clear()
+
+    run = conduct(scene.run(**LONG), cut)
+    assert (run.state, run.reason) == (State.FAILED, Reason.UNREACHABLE)
+    assert "nothing is left running there" in run.reason_text
+    nothing_is_left(run, scene.port)
+
+
+def _opener(module: str) -> str:
+    return {"hosts.links": "connect", "runs.execution.verbs": "open_node"}[module]
+
+
+def _unless(away: threading.Event, name: str) -> Any:
+    """The real thing, which finds no node while that is ``away``."""
+    real = getattr(links, name)
+
+    def opened(*args: Any) -> Any:
+        if away.is_set():
+            raise Unreachable("no answer")
+        return real(*args)
+
+    return opened
 
 
 def test_every_move_is_an_event(scene: Scene) -> None:

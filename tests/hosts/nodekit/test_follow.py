@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
 import select
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -111,3 +113,14 @@ def test_a_file_outside_the_job_is_refused(node: Node, tmp_path: Path) -> None:
         stdout, stderr = process.communicate(timeout=20)
         assert (stdout, process.returncode) == (b"", 2)
         assert json.loads(stderr)["error"]["code"] == "bad-request"
+
+
+def test_it_ends_when_the_supervisor_was_killed(node: Node) -> None:
+    started = node.start("sh", "-c", "echo up; exec sleep 60")["started"]
+    process = _follow(node)
+    assert process.stdout is not None
+    assert process.stdout.read(3) == b"up\n"
+    os.kill(started["supervisor_pid"], signal.SIGKILL)
+    assert _rest(process) == b""
+    assert node.status()["state"] == "lost"
+    assert node.stop()["outcome"] == "stopped"
