@@ -57,6 +57,15 @@ class Conductor:
             self.telling[run.pk] = asyncio.create_task(self._tell(run), name=str(run))
 
     async def _tell(self, run: Run) -> None:
+        try:
+            await self._tell_story(run)
+        except Exception:
+            log.exception("%s could not be begun; its claim expires and it is told again", run)
+        finally:
+            if self.telling.get(run.pk) is asyncio.current_task():
+                del self.telling[run.pk]
+
+    async def _tell_story(self, run: Run) -> None:
         run = await Run.objects.select_related(
             "host", "arm__config", "arm__workload", "campaign"
         ).aget(pk=run.pk)
@@ -71,8 +80,6 @@ class Conductor:
             await self._give_up(story, error)
         finally:
             await story.close()
-            if self.telling.get(run.pk) is asyncio.current_task():
-                del self.telling[run.pk]
 
     async def _give_up(self, story: Story, error: Exception) -> None:
         text = f"{type(error).__name__}: {error}. The conductor's log has the details."
@@ -89,9 +96,17 @@ class Conductor:
         while True:
             await asyncio.sleep(settings.DURATIONS.heartbeat)
             for pk, task in list(self.telling.items()):
-                run = await Run.objects.aget(pk=pk)
-                if run.claim_holder != self.name or not await sync_to_async(ledger.renew)(run):
+                try:
+                    renewed = await sync_to_async(self._renew)(pk)
+                except OperationalError:
+                    log.exception("the claim on run %s could not be renewed", pk)
+                    continue  # the next beat comes before the claim is stale
+                if not renewed:
                     task.cancel()
+
+    def _renew(self, pk: int) -> bool:
+        run = Run.objects.filter(pk=pk, claim_holder=self.name).first()
+        return run is not None and ledger.renew(run)
 
     async def _let_go(self) -> None:
         """A clean stop: another conductor goes on at once, nothing on any node is touched."""
