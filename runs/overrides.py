@@ -11,6 +11,8 @@ from runs.actions.rerun import WORKLOAD_KEYS
 from runs.drivers.probe import PROMPT_SETS
 
 FLAG = re.compile(r"--[a-z0-9][a-z0-9-]{0,80}")
+WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+DECIMAL = re.compile(r"-?[0-9]{1,15}\.[0-9]{1,15}")
 ON_OFF = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 MOST = 20  # changes in one rerun; beyond that it is another campaign
 
@@ -46,12 +48,14 @@ def _value(key: str, text: str, *, bare: bool) -> Any:
 
 
 def _plain(text: str) -> Any:
-    """A number where it looks like one; the engine checks whether it may be one."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
+    """A number where writing it gives the very text again; all else is passed on as typed.
+
+    "007", "1234e5" (a revision) and "nan" are no numbers to a flag that nobody here knows.
+    """
+    if WHOLE.fullmatch(text):
+        return int(text)
+    if DECIMAL.fullmatch(text) and str(float(text)) == text:
+        return float(text)
     return True if text.lower() == "true" else text
 
 

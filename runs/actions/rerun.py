@@ -10,9 +10,11 @@ from django.db import transaction
 from hosts.models import Host
 from people.models import Person
 from runs.actions.launch import Refused, queue_run
+from runs.engines.redact import redact_text
 from runs.engines.registry import ENGINES
 from runs.models import Arm, Run, ServerConfig, Workload
 
+OURS = {"--model-path", "--host", "--port"}  # fields of the config; the launch sets them itself
 WORKLOAD_KEYS = {"temperature", "max_tokens", "ignore_eos", "seed", "prompt_set"}
 
 
@@ -52,6 +54,7 @@ def propose(*, source: Arm, overrides: dict[str, Any], host: Host | None = None)
     asked = {k: v for k, v in overrides.items() if k not in WORKLOAD_KEYS}
     flags, derived = engine.rerun(source.config.flags, asked)
     changes = _flag_changes(source.config.flags, flags, derived)
+    _refuse(changes)
     changes += [
         FlagChange(k, getattr(source.workload, k), v, "")
         for k, v in workload.items()
@@ -69,6 +72,21 @@ def propose(*, source: Arm, overrides: dict[str, Any], host: Host | None = None)
         command=engine.command(flags, model=source.config.model, port=source.config.port),
         already=_same(source, flags, workload, host or source.host),
     )
+
+
+def _refuse(changes: list[FlagChange]) -> None:
+    """What a config says elsewhere than in its flags, and what no command line may hold."""
+    for change in changes:
+        if change.flag in OURS:
+            raise Refused(
+                f"{change.flag} stays: a campaign of its own may have another.", change.flag
+            )
+        written = f"{change.flag}={change.new}"
+        if redact_text(written) != written:
+            raise Refused(
+                f"{change.flag} holds a secret, and everybody on the host reads command lines.",
+                change.flag,
+            )
 
 
 def _flag_changes(
@@ -89,10 +107,16 @@ def _name(source: Arm, changes: list[FlagChange]) -> str:
         if change.why:
             continue
         short = SHORT.get(change.flag, change.flag.lstrip("-"))
-        word = f"{short}={change.new}" if change.new not in (True, None) else short
+        # by identity: 1 equals True and is a value
+        word = short if change.new is True else f"{short}={in_name(change.new)}"
         word = f"no {short}" if change.new is None else word
         parts = [p for p in parts if not p.startswith(f"{short}=")] + [word]
     return ", ".join(parts)[:120]
+
+
+def in_name(value: Any) -> str:
+    """A value as it stands in an arm's name, whose parts are apart by commas."""
+    return " ".join(str(value).replace(",", ";").split())
 
 
 def _same(source: Arm, flags: dict[str, Any], workload: dict[str, Any], host: Host) -> Arm | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runs.engines.redact import redact_text
 from runs.engines.registry import ENGINES
 from runs.engines.sglang.flags import FlagError
 from runs.engines.sglang.launch import from_tokens
@@ -69,9 +70,12 @@ def _extra(text: str) -> dict[str, Any]:
     if words and not words[0].startswith("--"):
         raise ArmsRefused("extra", f"“{words[0]}” is no flag: flags begin with --.")
     try:
-        return dict(from_tokens(words)) if words else {}
+        flags = dict(from_tokens(words)) if words else {}
     except FlagError as error:
         raise ArmsRefused("extra", str(error)) from None
+    if redact_text(text) != text:
+        raise ArmsRefused("extra", "A secret stands here, and everybody on the host reads it.")
+    return flags
 
 
 def _refuse_doubles(extra: Mapping[str, Any], told: Mapping[str, Any]) -> None:

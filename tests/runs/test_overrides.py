@@ -22,6 +22,14 @@ from runs.overrides import as_words, parse_overrides
         ("ignore_eos=false", "ignore_eos", False),
         ("max_tokens=512", "max_tokens", 512),
         ("prompt_set=code", "prompt_set", "code"),
+        # no number that would be written otherwise than it was typed
+        ("--revision=1234e5", "--revision", "1234e5"),
+        ("--revision=007", "--revision", "007"),
+        ("--top=1_000", "--top", "1_000"),
+        ("--top=nan", "--top", "nan"),
+        ("--top=1e999", "--top", "1e999"),
+        ("--top=" + "9" * 5000, "--top", "9" * 5000),
+        ("--speculative-num-steps=٣", "--speculative-num-steps", "٣"),
     ],
 )
 def test_it_reads_a_change(word: str, key: str, value: Any) -> None:

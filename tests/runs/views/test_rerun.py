@@ -104,3 +104,34 @@ def test_shell_words_stay_one_argument(member: Client, arm: Arm) -> None:
 def test_a_stranger_is_sent_to_sign_in(stranger: Client, arm: Arm) -> None:
     response = stranger.post(f"/arms/{arm.pk}/rerun/", {"set": f"{STEPS}=3"})
     assert response.status_code == 302 and Run.objects.count() == 0
+
+
+def test_the_name_tells_a_value_of_one(member: Client, arm: Arm) -> None:
+    member.post(f"/arms/{arm.pk}/rerun/", {"set": f"{STEPS}=1"})
+    assert Run.objects.get().arm.name == "steps=1"
+
+
+@pytest.mark.parametrize("word", ["--top=nan", "--top=inf", "--top=1e999"])
+def test_what_no_json_can_hold_stays_a_word(member: Client, arm: Arm, word: str) -> None:
+    assert member.post(f"/arms/{arm.pk}/rerun/", {"set": word}).status_code == 302
+    assert Run.objects.get().arm.config.flags["--top"] == word.partition("=")[2]
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("--port=30001", "--port stays"),
+        ("--host=0.0.0.0", "--host stays"),
+        ("--model-path=/other", "--model-path stays"),
+        ("--model=/other", "--model-path stays"),
+        ("--hf-token=hf_canarycanary", "--hf-token holds a secret"),
+        ("--download=https://me:canarypass@host/x", "--download holds a secret"),
+    ],
+)
+def test_what_may_not_stand_in_a_command_is_refused(
+    member: Client, arm: Arm, word: str, reason: str
+) -> None:
+    response = member.post(f"/arms/{arm.pk}/rerun/", {"set": word})
+    assert response.status_code == 422
+    assert reason in text(response)
+    assert not Run.objects.exists()
