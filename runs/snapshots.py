@@ -14,6 +14,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from runs.actions.rerun import in_name
 from runs.charts import comparison_series
 from runs.comparisons import Compared, Pair, Row
 from runs.differences import Difference, caveats, differences, engine_version
@@ -39,7 +40,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_.+-]{1,40}")
 def snapshot(compared: Compared, notes: Iterable[Note]) -> dict[str, Any]:
     """The frozen copy. ``notes`` are those written on this comparison; others stay at home."""
     hosts = _host_names(compared)
-    return {
+    told = {
         "version": VERSION,
         "made_at": f"{timezone.now():%-d %b %Y %H:%M} UTC",
         "question": compared.base.arm.campaign.question,
@@ -53,6 +54,42 @@ def snapshot(compared: Compared, notes: Iterable[Note]) -> dict[str, Any]:
         "notes": [{"kind": note.get_kind_display(), "text": note.text} for note in notes],
         "series": comparison_series(compared.sides),
     }
+    return dict(_renamed(told, _arm_names(compared)))
+
+
+def _arm_names(compared: Compared) -> list[tuple[str, str]]:
+    """Names that may not be told as they are, the longest first, and what is told instead."""
+    names = {side.name: told_name(side.name, side.arm.config.flags) for side in compared.sides}
+    changed = [(name, told) for name, told in names.items() if name != told]
+    return sorted(changed, key=lambda pair: len(pair[0]), reverse=True)
+
+
+def told_name(name: str, flags: Mapping[str, Any]) -> str:
+    """An arm's name without the values of flags that stay at home: "x=…".
+
+    A rerun names its arm after what was changed, so a path or a user could stand there.
+    """
+    for flag, value in flags.items():
+        head = f"{flag.lstrip('-')}="
+        before, found, rest = name.partition(head)
+        if not found or value is True or (flag in FLAGS and _is_plain(value)):
+            continue
+        written = in_name(value)
+        # a long name was cut within the value: then all that is left of it goes
+        rest = rest[len(written) :] if rest.startswith(written) else ""
+        name = f"{before}{head}…{rest}"
+    return name
+
+
+def _renamed(value: Any, names: Iterable[tuple[str, str]]) -> Any:
+    if isinstance(value, dict):
+        return {key: _renamed(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_renamed(each, names) for each in value]
+    if isinstance(value, str):
+        for name, told in names:
+            value = value.replace(name, told)
+    return value
 
 
 def notes_to_share(comparison: Comparison) -> list[Note]:

@@ -20,6 +20,7 @@ from tests.factories import (
     make_facts,
     make_host,
     make_level,
+    make_measured_run,
     make_note,
     make_person,
     make_run,
@@ -275,3 +276,22 @@ def test_htmx_gets_the_box_alone(member: Client, arms: tuple[Arm, Arm]) -> None:
     link = ShareLink.objects.get()
     response = member.post(f"/share/{link.pk}/revoke/", headers={"HX-Request": "true"})
     assert "revoked" in text(response)
+
+
+def test_a_name_made_by_a_rerun_tells_no_value_of_a_flag_that_stays_at_home(
+    member: Client, stranger: Client
+) -> None:
+    """A rerun names its arm after its change, which may be a path or a user."""
+    before = make_measured_run(make_arm(make_campaign(), "steps=2", steps=2), {1: 50.0}).arm
+    words = ["--tokenizer-path=/home/canary-alice, canary-bob/t", "--load-format=canary-word"]
+    words += ["--speculative-num-steps=3", "--served-model-name=" + "canary-long" * 20]
+    member.post(f"/arms/{before.pk}/rerun/", {"set": words})
+    after = Arm.objects.exclude(pk=before.pk).get()
+    assert "canary-alice" in after.name
+    make_measured_run(after, {1: 60.0}, launch=2)
+    page = text(member.post("/compare/share/", {"arms": f"{before.pk}~{after.pk}"}))
+    link = re.search(r"/s/[\w-]+/", page)
+    assert link is not None
+    page = text(stranger.get(link[0]))
+    assert "canary" not in page
+    assert "steps=3" in page and "tokenizer-path=…" in page
