@@ -5,12 +5,15 @@ Roles follow in a later issue; until then whoever is signed in is a member of th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from runs.models import Arm, Campaign, Note, Run, ShareLink
+
+NUMBER = re.compile(r"[0-9]{1,18}")  # of a row; more digits fit no database
 
 
 def get_campaign(pk: int) -> Campaign:
@@ -30,7 +33,7 @@ def get_arm(pk: int) -> Arm:
 def get_arms(key: str) -> Sequence[Arm]:
     """The arms of "3~4", in that order; all of one campaign, none twice."""
     parts = key.split("~")
-    if not all(part.isdigit() for part in parts) or len(set(parts)) != len(parts):
+    if not all(NUMBER.fullmatch(part) for part in parts) or len(set(parts)) != len(parts):
         raise Http404("These arms cannot be read.")
     arms = [get_arm(int(part)) for part in parts[:6]]
     if len({arm.campaign_id for arm in arms}) != 1:

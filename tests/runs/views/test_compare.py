@@ -193,3 +193,9 @@ def test_a_simulated_campaign_is_called_so_before_it_is_opened(member: Client) -
     for url in ("/compare/", "/campaigns/", "/"):
         after = text(member.get(url)).partition(campaign.question)[2]
         assert 'class="simulated"' in after[:600], url
+
+
+@pytest.mark.parametrize("key", ["²~3", "٣~٤", "9" * 5000 + "~1", "9" * 19 + "~1", "1~", "\0"])
+def test_an_address_that_names_no_arms_is_not_found(member: Client, key: str) -> None:
+    assert member.get("/compare/", {"arms": key}).status_code == 404
+    assert member.post("/compare/share/", {"arms": key}).status_code == 404
