@@ -11,6 +11,8 @@ api = NinjaAPI(
     description="Runs, their points and comparisons, as the pages show them. "
     "Signed in by the session of the pages.",
     auth=django_auth,
+    # the library's page loads its scripts from elsewhere; /api/v1/openapi.json tells the same
+    docs_url=None,
     urls_namespace="api",
 )
 api.add_router("/runs", runs.router)

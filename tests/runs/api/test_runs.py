@@ -89,3 +89,9 @@ def test_a_stranger_gets_nothing(stranger: Client) -> None:
 def test_it_describes_itself(member: Client) -> None:
     paths = member.get("/api/v1/openapi.json").json()["paths"]
     assert "/api/v1/runs/{run_id}/points" in paths
+
+
+def test_the_api_is_told_by_its_schema_alone(member: Client) -> None:
+    """The library's page of documentation would load scripts from elsewhere."""
+    assert member.get("/api/v1/openapi.json").status_code == 200
+    assert member.get("/api/v1/docs").status_code == 404
