@@ -155,8 +155,16 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"tokens": {"()": "webapp.logs.HideTokens"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["tokens"]}
+    },
     "root": {"handlers": ["stderr"], "level": env.text("THROUGHLINE_LOG_LEVEL", "INFO")},
     # asyncssh tells of every channel at INFO; a connection's story is told by hosts/transport.
-    "loggers": {"asyncssh": {"level": "WARNING"}, "httpx": {"level": "WARNING"}},
+    "loggers": {
+        "asyncssh": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+        # uvicorn gives it a handler of its own, which knows nothing of tokens
+        "uvicorn.access": {"handlers": ["stderr"], "propagate": False},
+    },
 }
