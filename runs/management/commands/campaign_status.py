@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from runs.models import Campaign, Run
+from runs.models.run import LOG_FOLLOWS
 from runs.templatetags.measures import number, tps
 
 
@@ -74,6 +75,8 @@ def table(runs: list[dict[str, Any]]) -> list[str]:
             f"run {run['run']}  {run['arm']}, launch {run['launch']} on {run['host']}{mark}: "
             f"{run['state']}{reason}"
         )
+        if sentence := run["reason_text"].partition(LOG_FOLLOWS)[0].strip():
+            lines.append(f"  {' '.join(sentence.split())}")
         if run["levels"]:
             lines.append(f"  {'clients':>7}  {'tok/s':>9}  {'per user':>9}  {'accept len':>10}")
         lines += [

@@ -17,8 +17,8 @@ from runs.templatetags.measures import change, number, tps
 class Command(BaseCommand):
     help = (
         "Compare two runs level by level; the first is the baseline. With --json, one object: "
-        '{"before": run, "after": run, "sentence", "levels": [{"concurrency", "metric", "before", '
-        '"after", "ratio", "change", "launches_before", "launches_after"}], "differences": '
+        '{"before": run, "after": run, "simulated", "sentence", "levels": [{"concurrency", '
+        '"metric", "before", "after", "ratio", "change", "launches_before", "launches_after"}], "differences": '
         '[{"key", "before", "after", "group", "why"}]}. Metrics: output_tps and user_tps (tokens '
         "per second), ttft_p50 and tpot_p50 (seconds), accept_len, running and waiting. change is "
         "ratio - 1; what one side did not measure is null. Two single launches give a hint, no "
@@ -53,6 +53,7 @@ def as_values(before: Run, after: Run, found: Pair) -> dict[str, Any]:
     return {
         "before": before.pk,
         "after": after.pk,
+        "simulated": before.host.simulated or after.host.simulated,
         "sentence": found.sentence,
         "levels": [
             {
@@ -80,11 +81,16 @@ def as_values(before: Run, after: Run, found: Pair) -> dict[str, Any]:
     }
 
 
+def _who(run: Run) -> str:
+    mark = ", simulated" if run.host.simulated else ""
+    return f"run {run.pk}, {run.arm.name} on {run.host}{mark}"
+
+
 def table(before: Run, after: Run, found: Pair) -> list[str]:
     """Lines for people."""
     lines = [
-        f"A: run {before.pk}, {before.arm.name} on {before.host}",
-        f"B: run {after.pk}, {after.arm.name} on {after.host}",
+        f"A: {_who(before)}",
+        f"B: {_who(after)}",
         found.sentence,
         "",
         f"{'clients':>7} {'A tok/s':>9} {'B tok/s':>9} {'change':>8}"

@@ -14,6 +14,7 @@ from tests.factories import (
     make_arm,
     make_attempt,
     make_campaign,
+    make_host,
     make_level,
     make_measured_run,
     make_run,
@@ -53,6 +54,22 @@ def test_campaign_status_prints_a_table_for_people() -> None:
     make_measured_run(make_arm(campaign), {4: 400.0})
     shown = printed("campaign_status", str(campaign.pk))
     assert "steps=1, launch 1 on llm-two: succeeded" in shown and "400" in shown
+
+
+def test_a_failure_is_told_in_a_sentence_under_its_run() -> None:
+    campaign = make_campaign()
+    told = "It ran out of memory.\nLast lines of the server log:\nTraceback"
+    make_run(make_arm(campaign), state=State.FAILED, reason=Reason.SERVER_DIED, reason_text=told)
+    shown = printed("campaign_status", str(campaign.pk))
+    assert "  It ran out of memory.\n" in shown and "Traceback" not in shown
+
+
+def test_compare_says_that_its_figures_are_simulated() -> None:
+    campaign = make_campaign()
+    arm = make_arm(campaign, host=make_host("demo", simulated=True))
+    one, two = (make_measured_run(arm, {1: 100.0}) for _ in range(2))
+    assert "on demo, simulated" in printed("compare", one.pk, two.pk)
+    assert json.loads(printed("compare", one.pk, two.pk, "--json"))["simulated"] is True
 
 
 def test_compare_gives_the_change_of_each_level() -> None:
