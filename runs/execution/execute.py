@@ -8,6 +8,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db.models import Q
 
 from hosts.launchers.process import ProcessLauncher
 from runs.drivers import probe
@@ -199,9 +200,12 @@ async def drain(story: Story) -> None:
 
 
 async def _may_have_started(story: Story) -> bool:
+    """Not if the node refused the only order to start: then it refuses that to stop as well."""
     if story.attempt is None:
         return False
-    return await story.attempt.operations.filter(kind=Operation.Kind.START_SERVER).aexists()
+    asked = story.attempt.operations.filter(kind=Operation.Kind.START_SERVER)
+    refused = Q(state=Operation.State.FAILED, reason=Reason.FENCED_OFF, tries=1)
+    return await asked.exclude(refused).aexists()
 
 
 def _stop_request(story: Story) -> dict[str, Any]:

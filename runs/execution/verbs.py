@@ -14,6 +14,7 @@ from typing import Any
 
 from django.conf import settings
 
+from hosts.launchers.process import FENCE_KEY
 from hosts.links import open_node
 from hosts.node import KitError, Node
 from hosts.transport.errors import TransportError
@@ -38,7 +39,7 @@ def perform(operation_id: int) -> None:
     except TransportError as error:
         operation.fail(reason=error.reason, error=str(error))
     except KitError as error:
-        operation.fail(reason=_kit_reason(error), error=str(error))
+        operation.fail(reason=_kit_reason(error), error=_kit_words(error))
     except TimeoutError:
         operation.fail(reason="command-timed-out", error="The node did not answer in time.")
     else:
@@ -48,6 +49,16 @@ def perform(operation_id: int) -> None:
 async def _on_node(target: Target, kind: str, request: dict[str, Any]) -> dict[str, Any]:
     async with open_node(target) as node:
         return await VERBS[kind](node, request)
+
+
+def _kit_words(error: KitError) -> str:
+    if error.code != "stale-fence":
+        return str(error)
+    return (
+        f"The node has served a later holder: {error}. Nothing was done there. Another "
+        "Throughline, or another name of this machine here, uses it. If neither does, remove "
+        f".local/state/throughline/fence/{FENCE_KEY} from the login's home there."
+    )
 
 
 def _kit_reason(error: KitError) -> str:

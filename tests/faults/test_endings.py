@@ -17,7 +17,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from hosts import links
-from hosts.models import HostKey
+from hosts.models import HostKey, HostLease
 from hosts.transport.errors import Unreachable
 from people.models import Person
 from runs.actions.cancel import cancel_run
@@ -133,6 +133,23 @@ def test_a_host_with_another_key_ends_the_run(scene: Scene) -> None:
     run = conduct(scene.run())
     assert (run.state, run.reason) == (State.FAILED, Reason.HOST_KEY_CHANGED)
     assert not Operation.objects.filter(kind=Operation.Kind.START_SERVER).exists()
+
+
+def test_a_node_that_has_served_a_later_holder_is_left_alone_and_the_host_is_free(
+    scene: Scene,
+) -> None:
+    fence = scene.home / ".local/state/throughline/fence/host"
+    fence.parent.mkdir(parents=True, exist_ok=True)
+    before = fence.read_text() if fence.exists() else '{"token": 0}'
+    fence.write_text('{"token": 99}')
+    try:
+        run = conduct(scene.run())
+    finally:
+        fence.write_text(before)  # the node serves other tests too
+    assert (run.state, run.reason) == (State.FAILED, Reason.FENCED_OFF)
+    assert "older than 99" in run.reason_text and "fence/host" in run.reason_text
+    assert not Operation.objects.filter(kind=Operation.Kind.STOP).exists()
+    assert HostLease.objects.get().status == HostLease.Status.FREE
 
 
 def test_a_person_stops_a_run_that_measures(scene: Scene) -> None:
