@@ -21,8 +21,8 @@ class Command(BaseCommand):
         '"metric", "before", "after", "ratio", "change", "launches_before", "launches_after"}], '
         '"differences": [{"key", "before", "after", "group", "why"}]}. '
         "Metrics: output_tps and user_tps (tokens per second), ttft_p50 and tpot_p50 (seconds), "
-        "accept_len, running and waiting. change is ratio - 1; what one side did not measure is null. "
-        "Two single launches give a hint, no verdict."
+        "accept_len, running and waiting. change is ratio - 1; what one side did not measure is "
+        "null. Two single launches give a hint, no verdict."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
