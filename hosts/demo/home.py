@@ -32,6 +32,15 @@ from throughline_sim.server import main
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
 '''
+_BENCH = '''"""python3 -m sglang.bench_serving FLAGS"""
+
+import sys
+
+from throughline_sim.bench import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+'''
 _CLI = '''"""sglang serve FLAGS"""
 
 import sys
@@ -89,6 +98,7 @@ class Home:
         (lib / "sglang").mkdir()
         (lib / "sglang" / "__init__.py").write_text(_PACKAGE)
         (lib / "sglang" / "launch_server.py").write_text(_LAUNCH_SERVER)
+        (lib / "sglang" / "bench_serving.py").write_text(_BENCH)
         (lib / "sglang" / "cli.py").write_text(_CLI)
 
     def _install_commands(self) -> None:

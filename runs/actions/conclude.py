@@ -10,7 +10,8 @@ from django.db import transaction
 
 from runs.caveats.base import Finding
 from runs.caveats.gather import gather
-from runs.caveats.registry import find_caveats
+from runs.caveats.load import LevelFacts
+from runs.caveats.registry import find_caveats, find_load_caveats
 from runs.engines import base
 from runs.engines.registry import ENGINES
 from runs.metrics.acceptance import level_accept_len
@@ -31,7 +32,7 @@ def judge_attempt(*, attempt: Attempt) -> None:
     levels = list(attempt.levels.all())
     for level in levels:
         if level.state == Level.State.DONE:
-            _measure(level, in_window(samples, level))
+            _measure(level, samples)
     attempt.startup = _startup(attempt)
     attempt.save(update_fields=["startup"])
     _find_caveats(attempt, levels, samples)
@@ -96,14 +97,37 @@ def measure_by_log(level: Level) -> None:
         time__gte=level.started,
         time__lte=level.ended,
     )
-    _measure(level, in_window(inside, level))
+    _measure(level, list(inside))
 
 
-def _measure(level: Level, samples: Sequence[Sample]) -> None:
+def _measure(level: Level, all_samples: Sequence[Sample]) -> None:
+    samples = in_window(all_samples, level)
     level.accept_len = level_accept_len(map(as_record, samples))
     level.running_mean = _mean(sample.running for sample in samples)
     level.waiting_mean = _mean(sample.waiting for sample in samples)
-    level.save(update_fields=["accept_len", "running_mean", "waiting_mean"])
+    changed = ["accept_len", "running_mean", "waiting_mean"]
+    if level.summary.get("cached_tokens") is None:
+        level.cached_tokens, level.prompt_tokens = _cached_by_log(level, all_samples)
+        changed += ["cached_tokens", "prompt_tokens"]
+    level.save(update_fields=changed)
+
+
+def _cached_by_log(level: Level, samples: Iterable[Sample]) -> tuple[int | None, int | None]:
+    """Cached and all prompt tokens of the prefill lines in the level's window, where told."""
+    if level.started is None or level.ended is None:
+        return None, None
+    told = [
+        (sample.cached_tokens, sample.new_tokens)
+        for sample in samples
+        if sample.phase == Sample.Phase.PREFILL
+        and sample.time is not None
+        and level.started <= sample.time <= level.ended
+    ]
+    known = [(cached, new) for cached, new in told if cached is not None and new is not None]
+    if not known:
+        return None, None
+    cached = sum(each for each, _ in known)
+    return cached, cached + sum(new for _, new in known)
 
 
 def _mean(values: Iterable[int | None]) -> float | None:
@@ -133,7 +157,21 @@ def _find_caveats(attempt: Attempt, levels: Sequence[Level], samples: Sequence[S
     measured = [sample for level in levels for sample in in_window(samples, level)]
     found = _findings(run, attempt.startup, levels, measured, client_tps=None)
     found += _client_and_log(run, attempt.startup, levels, samples)
+    found += find_load_caveats([_level_facts(level) for level in levels])
     store_findings(run, found)
+
+
+def _level_facts(level: Level) -> LevelFacts:
+    cache = level.summary.get("cache") or {}
+    return LevelFacts(
+        concurrency=level.concurrency,
+        requests=level.requests,
+        failed=level.failed,
+        flushed=cache.get("ok"),
+        flush_answer=str(cache.get("text") or ""),
+        prompt_tokens=level.prompt_tokens,
+        cached_tokens=level.cached_tokens,
+    )
 
 
 def _client_and_log(

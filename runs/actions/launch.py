@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from hosts.models import Host
 from people.models import Person
+from runs.drivers.checks import WorkloadError
+from runs.drivers.registry import find_driver
 from runs.models import Arm, Campaign, Run, ServerConfig, Workload
 
 
@@ -43,6 +45,7 @@ def launch_campaign(
     """Store the campaign, its arms and one queued run per launch, interleaved A B B A."""
     if not host.can_connect:
         raise Refused(f"{host} cannot be reached: it has no address or no confirmed key.", "host")
+    check_load(workload)
     campaign = Campaign.objects.create(question=question, opened_by=by)
     workload.save()
     made = [_add_arm(campaign, i, arm, workload, host) for i, arm in enumerate(arms)]
@@ -66,8 +69,20 @@ def _add_arm(campaign: Campaign, position: int, new: NewArm, workload: Workload,
     )
 
 
+def check_load(workload: Workload) -> None:
+    """Refuse a load that nobody can make again: an import's, or one with a wrong field."""
+    try:
+        find_driver(workload.driver).start(
+            workload.for_driver(), base_url="http://127.0.0.1:1", model="model", model_path="model"
+        )
+    except WorkloadError as error:
+        message = f"{error.message[:1].upper()}{error.message[1:]}."
+        raise Refused(message, error.field) from error
+
+
 def queue_run(*, arm: Arm, launch: int, by: Person | None, rerun_of: Run | None = None) -> Run:
     """One more launch of an arm, behind all others of its campaign."""
+    check_load(arm.workload)
     last = arm.campaign.runs.aggregate(last=Max("position"))["last"]
     return Run.objects.create(
         campaign=arm.campaign,

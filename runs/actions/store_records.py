@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,8 +12,12 @@ from django.db.models import F
 
 from runs.actions.conclude import measure_by_log
 from runs.drivers import load_records as load
+from runs.drivers.registry import DRIVERS
 from runs.engines import base
-from runs.models import Event, Level, LogStream, Sample
+from runs.models import Event, Level, LogChunk, LogStream, Sample
+
+# Where a level begins in the stored output of its driver, until it has ended.
+BEGUN = "begun_at_byte"
 
 
 def store_engine_records(stream: LogStream, records: Sequence[base.Record], now: float) -> None:
@@ -123,19 +128,23 @@ def store_load_records(stream: LogStream, records: Sequence[load.LoadRecord], no
                 LogStream.objects.filter(pk=stream.pk).update(damaged=F("damaged") + 1)
             case load.LevelStart():
                 _level(stream, record.level).update(
-                    state=Level.State.RUNNING, requests=record.requests, started=record.t
+                    state=Level.State.RUNNING,
+                    requests=record.requests,
+                    started=record.t,
+                    summary={BEGUN: record.offset},
                 )
+            case load.CacheSet():
+                _cache_set(stream, record)
             case load.Progress():
-                _level(stream, record.level).update(
-                    done=record.done, failed=record.failed, ttft_s=record.ttft_p50
-                )
+                _level(stream, record.level).update(**progress_values(record))
             case load.LevelEnd():
                 level = _level(stream, record.level).get()
-                values = level_values(record, planned=level.requests)
-                _level(stream, record.level).update(**values)
-                if values["state"] == Level.State.DONE:
+                end = _told_by_driver(stream, level, record)
+                _level(stream, record.level).update(**level_values(end, planned=level.requests))
+                level.refresh_from_db()
+                if level.state == Level.State.DONE:
                     # from the log as far as it is stored; measured once more when all of it is
-                    measure_by_log(_level(stream, record.level).get())
+                    measure_by_log(level)
             case load.Done() | load.Fatal():
                 _load_event(stream, record, now)
 
@@ -144,11 +153,62 @@ def _level(stream: LogStream, index: int) -> Any:
     return Level.objects.filter(attempt_id=stream.attempt_id, index=index)
 
 
+def _read_again(stream: LogStream, level: Level, end: load.LevelEnd) -> dict[str, Any]:
+    newest = LogChunk.objects.filter(stream=stream).order_by("-offset").first()
+    upto = newest.offset + newest.length if newest else stream.position
+    driver = DRIVERS[stream.attempt.run.arm.workload.driver]
+    return driver.summary(end, stream.text(level.summary.get(BEGUN, 0), upto))
+
+
+def progress_values(record: load.Progress) -> dict[str, Any]:
+    """What is known so far; of somebody else's tool that may be nothing but the time."""
+    told = {"done": record.done, "failed": record.failed, "ttft_s": record.ttft_p50}
+    return {name: value for name, value in told.items() if value is not None} | {
+        "requests": record.of
+    }
+
+
+def _cache_set(stream: LogStream, record: load.CacheSet) -> None:
+    """Kept with the level and as an event: a level that began warm is not like the others."""
+    level = _level(stream, record.level).get()
+    told = {"policy": record.policy, "ok": record.ok, "text": record.text}
+    level.summary = {**level.summary, "cache": told}
+    level.save(update_fields=["summary"])
+    done = "Cache flushed" if record.ok else f"The server did not flush its cache ({record.status})"
+    text = f"{done} before level {level.concurrency}."
+    Event.objects.create(
+        run_id=stream.attempt.run_id,
+        attempt_id=stream.attempt_id,
+        kind="cache-flushed" if record.ok else "cache-flush-failed",
+        at=datetime.fromtimestamp(record.t, UTC),
+        text=text if record.ok else f"{text} {record.text}".strip(),
+        data=told,
+        actor="load driver",
+    )
+
+
+def _told_by_driver(stream: LogStream, level: Level, end: load.LevelEnd) -> load.LevelEnd:
+    """The end with its figures: a tool's are read from all that is stored since the level began.
+
+    Not from what this process happens to remember: another one may have read the first half.
+    """
+    summary = end.summary if end.exit is None else _read_again(stream, level, end)
+    kept = {"cache": level.summary["cache"]} if "cache" in level.summary else {}
+    started, ended = summary.get("started"), summary.get("ended")
+    return replace(
+        end,
+        summary={**summary, **kept},
+        window_start=started if isinstance(started, float) else end.window_start,
+        window_end=ended if isinstance(ended, float) else end.window_end,
+    )
+
+
 def level_values(end: load.LevelEnd, *, planned: int | None) -> dict[str, Any]:
     """The columns of a level that ended, from the driver's summary; unknown stays null.
 
     A level that was stopped before the ``planned`` requests has no figures: a request that was
-    cut and clients that ran out of work would stand for the level.
+    cut and clients that ran out of work would stand for the level. Nor has one of which a tool
+    told no result.
     """
     told: dict[str, Any] = dict(end.summary)
     ended: dict[str, Any] = {
@@ -158,7 +218,7 @@ def level_values(end: load.LevelEnd, *, planned: int | None) -> dict[str, Any]:
         "ended": end.window_end,
         "summary": told,
     }
-    if planned is not None and ended["done"] < planned:
+    if told.get("problem") or (planned is not None and ended["done"] < planned):
         return {"state": Level.State.CUT, **ended}
 
     def part(name: str, key: str) -> Any:
@@ -170,6 +230,7 @@ def level_values(end: load.LevelEnd, *, planned: int | None) -> dict[str, Any]:
         **ended,
         "output_tokens": told.get("output_tokens"),
         "cached_tokens": told.get("cached_tokens"),
+        "prompt_tokens": told.get("prompt_tokens"),
         "output_tps": told.get("output_tps"),
         "user_tps": part("user_tps", "mean"),
         "ttft_s": part("ttft", "p50"),

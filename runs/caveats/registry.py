@@ -1,18 +1,22 @@
 """All rules, in the order in which their findings are shown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from runs.caveats import (
     accept_rate_definition,
+    cache_flush_failed,
     client_log_gap,
     cuda_graph_off,
+    failed_requests,
     greedy_sampling,
     idle_window,
     ignore_eos,
+    prefix_cache_warm,
     queueing,
     running_capped,
 )
 from runs.caveats.base import Facts, Finding
+from runs.caveats.load import LevelFacts
 
 RULES: tuple[Callable[[Facts], Finding | None], ...] = (
     greedy_sampling.find,
@@ -24,6 +28,19 @@ RULES: tuple[Callable[[Facts], Finding | None], ...] = (
     accept_rate_definition.find,
     idle_window.find,
 )
+
+# Rules about what the load met, level by level.
+LOAD_RULES: tuple[Callable[[Sequence[LevelFacts]], Finding | None], ...] = (
+    failed_requests.find,
+    cache_flush_failed.find,
+    prefix_cache_warm.find,
+)
+
+
+def find_load_caveats(levels: Sequence[LevelFacts]) -> list[Finding]:
+    """Give every finding that the levels support."""
+    found = (rule(levels) for rule in LOAD_RULES)
+    return [finding for finding in found if finding is not None]
 
 
 def find_caveats(facts: Facts) -> list[Finding]:

@@ -36,7 +36,7 @@ def summarise(end: LevelEnd, told: bytes) -> dict[str, JSON]:
     summary: dict[str, JSON] = {"exit": end.exit, "window_by": end.window_by}
     if row is None or not _measured(row):
         counted = _counted(text_row, failures)
-        summary |= {"requests": output.requests, "failed": counted, "output_tps": None}
+        summary |= {"requests": None, "failed": counted, "output_tps": None}
         return {**summary, "problem": _problem(end, output, failures)}
     return {**summary, **_figures(row), **_counts(row, text_row, failures, output.requests)}
 

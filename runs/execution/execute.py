@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -11,7 +10,6 @@ from django.conf import settings
 from django.db.models import Q
 
 from hosts.launchers.process import ProcessLauncher
-from runs.drivers import probe
 from runs.execution import findings, ledger
 from runs.execution.endings import ClaimLost, Ended, Failed, ServerEnded, TimedOut
 from runs.execution.story import Story
@@ -129,16 +127,12 @@ async def measure(story: Story) -> None:
     if story.run.state != State.MEASURING:
         return
     launcher = _launcher(story, "load")
-    spec = probe.spec(
-        findings.workload_settings(story.workload),
-        base_url=f"http://127.0.0.1:{story.config.port}",
-        model=story.engine.served_model(story.config.flags, model=story.config.model),
-    )
+    job = findings.load_job(story.engine, story.config, story.workload)
     request = launcher.start_request(
         op=f"start-load-{_attempt(story).n}",
-        argv=probe.ARGV,
+        argv=job.argv,
         env={},
-        files={probe.SPEC_FILE: json.dumps(spec)},
+        files=job.files,
         wall_s=settings.DURATIONS.measure_limit,
     )
     await story.operation(Operation.Kind.START_LOAD, request)

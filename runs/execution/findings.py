@@ -11,10 +11,24 @@ from django.utils import timezone
 
 from hosts.actions.probe import keep_facts
 from runs.actions.conclude import judge_attempt
+from runs.drivers.checks import WorkloadError
+from runs.drivers.driver import Job
+from runs.drivers.registry import find_driver
 from runs.engines.engine import Engine
 from runs.engines.registry import ENGINES
 from runs.execution.endings import Ended, Failed
-from runs.models import Attempt, Event, Level, LogStream, Operation, Reason, Run, State, Workload
+from runs.models import (
+    Attempt,
+    Event,
+    Level,
+    LogStream,
+    Operation,
+    Reason,
+    Run,
+    ServerConfig,
+    State,
+    Workload,
+)
 from runs.models.run import LOG_FOLLOWS
 
 LAST_LINES = 12
@@ -84,16 +98,17 @@ def note_ready(run: Run, attempt: Attempt, verdict: ReadyVerdict) -> None:
     )
 
 
-def workload_settings(workload: Workload) -> dict[str, Any]:
-    """The workload as the driver takes it: what nobody set is left out."""
-    told = {
-        **workload.settings(),
-        "levels": workload.levels,
-        "timeout_s": workload.request_timeout_s,
-    }
-    if isinstance(told["requests_per_level"], list):
-        told["requests"] = told.pop("requests_per_level")
-    return {name: value for name, value in told.items() if value is not None}
+def load_job(engine: Engine, config: ServerConfig, workload: Workload) -> Job:
+    """What makes the load, as its driver wants it started. Raises :class:`Failed` if it cannot."""
+    try:
+        return find_driver(workload.driver).start(
+            workload.for_driver(),
+            base_url=f"http://127.0.0.1:{config.port}",
+            model=engine.served_model(config.flags, model=config.model),
+            model_path=config.model,
+        )
+    except WorkloadError as error:
+        raise Failed(Reason.LOAD_FAILED, f"The load cannot be started: {error}.") from error
 
 
 def was_stopped_by_us(stop: dict[str, Any]) -> bool:
@@ -154,6 +169,13 @@ def _load_ended_well(attempt: Attempt) -> None:
     code, signal = (_ended(attempt.load_exit, name) for name in ("code", "signal"))
     if fatal is not None:
         raise Failed(Reason.LOAD_FAILED, fatal.text)
+    without = [
+        f"At concurrency {level.concurrency}: {level.summary['problem']}"
+        for level in attempt.levels.all()
+        if level.summary.get("problem")
+    ]
+    if without:
+        raise Failed(Reason.LOAD_FAILED, "\n".join(without))
     unanswered = [
         level.concurrency
         for level in attempt.levels.all()

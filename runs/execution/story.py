@@ -18,7 +18,7 @@ from hosts.transport.errors import TransportError
 from hosts.transport.protocol import Target
 from runs.actions.move import NotAllowed, move
 from runs.actions.store_records import store_engine_records, store_load_records
-from runs.drivers.load_records import LoadReader
+from runs.drivers.registry import find_driver
 from runs.engines.registry import ENGINES
 from runs.execution import ledger
 from runs.execution.endings import Cancelled, ClaimLost, Failed, Lost
@@ -154,7 +154,7 @@ class Story:
             attempt=self.attempt, role=role
         )
         if role == "load":
-            return Recorder(stream, _load_reader, store_load_records)
+            return Recorder(stream, find_driver(self.workload.driver).reader, store_load_records)
         reader: Callable[[int, int], Any] = self.engine.log_reader
         return Recorder(stream, reader, store_engine_records)
 
@@ -173,10 +173,6 @@ class Story:
         for task in self.following.values():
             task.cancel()
         await asyncio.gather(*self.following.values(), return_exceptions=True)
-
-
-def _load_reader(offset: int, line: int) -> LoadReader:
-    return LoadReader(offset=offset, line=line + 1)
 
 
 def _reason(value: str) -> Reason:

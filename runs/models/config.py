@@ -9,6 +9,9 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
+from runs.drivers import registry
+from runs.drivers.prompts import digest
+
 SETTINGS = (
     "driver",
     "prompt_set",
@@ -19,6 +22,7 @@ SETTINGS = (
     "seed",
     "requests_per_level",
     "warmup_requests",
+    "cache_policy",
 )
 
 
@@ -57,7 +61,16 @@ class ServerConfig(models.Model):
 
 
 class Workload(models.Model):
-    """How load is made. An unknown setting of an import is null, never a default."""
+    """How load is made. An unknown setting of an import is null, never a default.
+
+    ``driver_settings`` holds what only this driver has (``runs.drivers``); ``prompts`` the lines of
+    an own prompt file, for the prompt set "file".
+    """
+
+    class CachePolicy(models.TextChoices):
+        KEEP = "keep", "keep what is cached"
+        FLUSH = "flush", "flush before each level"
+        NEW_SEED = "new-seed", "new seed for each level"
 
     driver = models.CharField(max_length=40)
     levels = models.JSONField()  # [1, 4, 16]
@@ -70,6 +83,9 @@ class Workload(models.Model):
     ignore_eos = models.BooleanField(null=True)
     seed = models.BigIntegerField(null=True)
     request_timeout_s = models.FloatField(null=True)
+    cache_policy = models.CharField(max_length=20, choices=CachePolicy, blank=True)
+    driver_settings = models.JSONField(default=dict)
+    prompts = models.TextField(blank=True)
 
     class Meta:
         constraints = [
@@ -83,5 +99,23 @@ class Workload(models.Model):
         return f"{self.driver} {self.prompt_set or 'prompts unknown'} at {self.levels}"
 
     def settings(self) -> dict[str, Any]:
-        """The settings that matter for a comparison, by name."""
-        return {name: getattr(self, name) for name in SETTINGS}
+        """The settings that matter for a comparison, by name; the same names for every driver."""
+        own = {name: self.driver_settings.get(name) for name in registry.SETTINGS}
+        told = {name: getattr(self, name) for name in SETTINGS}
+        usual = None if self.driver == registry.UNKNOWN else self.CachePolicy.KEEP.value
+        told["cache_policy"] = self.cache_policy or usual
+        return {**told, "prompts": digest(self.prompts) if self.prompts else None, **own}
+
+    def for_driver(self) -> dict[str, Any]:
+        """As the driver takes it: what nobody set is left out."""
+        told = {
+            **{name: getattr(self, name) for name in SETTINGS if name != "driver"},
+            **self.driver_settings,
+            "levels": self.levels,
+            "timeout_s": self.request_timeout_s,
+            "prompts": self.prompts or None,
+            "cache_policy": self.cache_policy or None,
+        }
+        if isinstance(told["requests_per_level"], list):
+            told["requests"] = told.pop("requests_per_level")
+        return {name: value for name, value in told.items() if value is not None}

@@ -31,6 +31,7 @@ class Level(models.Model):
     ended = models.FloatField(null=True)
     output_tokens = models.BigIntegerField(null=True)
     cached_tokens = models.BigIntegerField(null=True)
+    prompt_tokens = models.BigIntegerField(null=True)
     output_tps = models.FloatField(null=True)  # aggregate
     user_tps = models.FloatField(null=True)  # mean over requests
     ttft_s = models.FloatField(null=True)  # median
@@ -49,6 +50,13 @@ class Level(models.Model):
 
     def __str__(self) -> str:
         return f"concurrency {self.concurrency}"
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Share of the prompt tokens that came from the server's prefix cache."""
+        if self.cached_tokens is None or not self.prompt_tokens:
+            return None
+        return self.cached_tokens / self.prompt_tokens
 
 
 class Sample(models.Model):
