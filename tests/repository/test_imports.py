@@ -16,11 +16,18 @@ import pytest
 from tests.repository.places import PACKAGES, ROOT, python_files
 
 # A part of runs imports only from its own rank or from below.
-VALUES_ONLY = ["engines", "drivers", "readers", "metrics", "caveats", "charts", "markdown"]
+VALUES_ONLY = [
+    "engines",
+    "drivers",
+    "readers",
+    "metrics",
+    "caveats",
+    "intake",
+    "charts",
+    "markdown",
+]
 RANKS = {
-    **dict.fromkeys(
-        ["engines", "drivers", "readers", "metrics", "caveats", "charts", "markdown"], 0
-    ),
+    **dict.fromkeys(VALUES_ONLY, 0),
     **dict.fromkeys(["models", "migrations", "live"], 1),
     "actions": 2,
     **dict.fromkeys(["access", "execution"], 3),
@@ -34,6 +41,7 @@ PURE = [
     "runs.readers",
     "runs.metrics",
     "runs.caveats",
+    "runs.intake",
     "hosts.nodekit",
     "hosts.transport",
     "hosts.demo",
