@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 COLUMNS = ("phase", "output_tps", "accept_len", "running", "waiting", "token_usage", "tokens")
 READ = ("seq", "time", "offset", *COLUMNS)  # the fields of a sample that the charts need
+# lines that tell of generated tokens, whichever engine printed them
+TOLD = ("decode", "interval", "spec_interval", "iteration", "request")
 LAST = 10  # decode lines behind one big number: about a quarter of a minute
 
 
@@ -70,14 +72,14 @@ class Readings:
 
 def readings(samples: Iterable[Line], *, speculative: bool) -> Readings:
     """The medians of the decode lines among ``samples``."""
-    decode = [s for s in samples if s.phase == "decode"]
+    decode = [s for s in samples if s.phase in TOLD]
 
     def middle(value: Callable[[Line], float | None]) -> float | None:
         known = [v for v in map(value, decode) if v is not None]
         return median(known) if known else None
 
     return Readings(
-        lines=len(decode),
+        lines=sum(s.phase != "spec_interval" for s in decode),
         output_tps=middle(lambda s: s.output_tps),
         accept_len=middle(lambda s: s.accept_len),
         steps=middle(lambda s: step_rate(s, speculative=speculative)),

@@ -13,6 +13,7 @@ from hosts.models import Host
 from people.models import Person
 from runs.drivers.checks import WorkloadError
 from runs.drivers.registry import find_driver
+from runs.engines.registry import ENGINES
 from runs.models import Arm, Campaign, Run, ServerConfig, Workload
 
 
@@ -30,6 +31,21 @@ class NewArm:
 
     name: str
     config: ServerConfig
+
+
+ENGINE_NAMES = {"vllm": "vLLM", "llamacpp": "llama.cpp", "trtllm": "TensorRT-LLM"}
+
+
+def why_not_launchable(config: ServerConfig) -> str:
+    """Why a server of this config cannot be started from here; empty if it can."""
+    if config.engine == "unknown":
+        return "What was imported does not tell the engine, so nothing can be launched of it."
+    if config.engine not in ENGINES:
+        name = ENGINE_NAMES.get(config.engine, config.engine)
+        return f"{name} cannot be launched from here yet: it can be read and compared."
+    if config.model == "unknown":
+        return "What was imported does not tell the model, so nothing can be launched of it."
+    return ""
 
 
 @transaction.atomic
@@ -83,6 +99,8 @@ def check_load(workload: Workload) -> None:
 def queue_run(*, arm: Arm, launch: int, by: Person | None, rerun_of: Run | None = None) -> Run:
     """One more launch of an arm, behind all others of its campaign."""
     check_load(arm.workload)
+    if why := why_not_launchable(arm.config):
+        raise Refused(why, "engine")
     last = arm.campaign.runs.aggregate(last=Max("position"))["last"]
     return Run.objects.create(
         campaign=arm.campaign,

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from hosts.models import Host
 from people.models import Person
-from runs.actions.launch import Refused, queue_run
+from runs.actions.launch import Refused, queue_run, why_not_launchable
 from runs.engines.redact import redact_text
 from runs.engines.registry import ENGINES
 from runs.models import Arm, Run, ServerConfig, Workload
@@ -49,6 +49,8 @@ def propose(*, source: Arm, overrides: dict[str, Any], host: Host | None = None)
     ("temperature": 0.7) to new values; ``None`` for a flag takes it away.
     Raises :class:`Refused` with the flag and the reason if the server would not accept it.
     """
+    if why := why_not_launchable(source.config):
+        raise Refused(why, "engine")
     engine = ENGINES[source.config.engine]
     workload = {k: v for k, v in overrides.items() if k in WORKLOAD_KEYS}
     asked = {k: v for k, v in overrides.items() if k not in WORKLOAD_KEYS}

@@ -23,8 +23,13 @@ _PATTERNS = (
     re.compile(rb"(?<![A-Za-z0-9])(?P<s>sk-[A-Za-z0-9_-]{10,})"),
     re.compile(rb"://[^\s/:@'\"]{1,64}:(?P<s>[^\s/@'\"*][^\s/@'\"]{0,128})@"),
 )
-# Cheap test before the patterns: nearly every line holds none of these.
-_HINTS = re.compile(rb"(?i:key|password|token|bearer|hf_|sk-|://)")
+# Cheap test before the patterns: each needs one of these, in small letters. A batch line has none,
+# though it is full of tokens; single searches are ten times as fast as one pattern of them all.
+_HINTS = (
+    *(b"api_key", b"api-key", b"apikey", b"password", b"secret", b"auth_token", b"auth-token"),
+    *(b"authtoken", b"access_token", b"access-token", b"accesstoken", b"hf_", b"hf-", b"hftoken"),
+    *(b"hub_token", b"hub-token", b"hubtoken", b"bearer", b"sk-", b"://"),
+)
 
 
 def redact(data: bytes) -> tuple[bytes, int]:
@@ -32,7 +37,8 @@ def redact(data: bytes) -> tuple[bytes, int]:
 
     The result has the length of the input and redacting it again changes nothing.
     """
-    if not _HINTS.search(data):
+    small = data.lower()
+    if not any(hint in small for hint in _HINTS):
         return data, 0
     count = 0
     for pattern in _PATTERNS:

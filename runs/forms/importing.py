@@ -1,49 +1,70 @@
-"""Any text that may hold samples or results: pasted, or as a file."""
+"""Any text that may hold samples or results: pasted, or as files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
 
 NAME = 120  # characters of a file's name that are kept
+MOST = 40  # files at once: a sweep has one log and a result for each of its levels
+
+
+class SeveralFiles(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Any number of files, each checked as one."""
+
+    widget = SeveralFiles
+
+    def clean(self, data: Any, initial: Any = None) -> list[UploadedFile]:
+        files = data if isinstance(data, list | tuple) else [data]
+        return [file for each in files if (file := super(FilesField, self).clean(each, initial))]
 
 
 class ImportForm(forms.Form):
     text = forms.CharField(
         required=False,
         strip=False,
-        label="Paste a log or a table",
+        label="Paste a log, results, a table or all of them",
         widget=forms.Textarea(
             attrs={"rows": 12, "class": "mono", "spellcheck": "false", "wrap": "off"}
         ),
     )
-    file = forms.FileField(
+    file = FilesField(
         required=False,
-        label="or choose a file",
+        label="or choose files",
         error_messages={"empty": "This file is empty."},
     )
 
-    def clean_file(self) -> Any:
-        file = self.cleaned_data["file"]
-        if file and file.size > settings.UPLOAD_LIMIT_BYTES:
-            limit = settings.UPLOAD_LIMIT_BYTES // 2**20
-            raise forms.ValidationError(f"This file has more than {limit} MiB. Cut it into parts.")
-        return file
+    def clean_file(self) -> list[UploadedFile]:
+        files: list[UploadedFile] = self.cleaned_data["file"]
+        limit = settings.UPLOAD_LIMIT_BYTES
+        for file in files:
+            if (file.size or 0) > limit:
+                name, mib = str(file.name)[:NAME], limit // 2**20
+                raise forms.ValidationError(f"{name} has more than {mib} MiB. Cut it into parts.")
+        if len(files) > MOST:
+            raise forms.ValidationError(f"These are {len(files)} files; {MOST} are read at once.")
+        return files
 
     def clean(self) -> dict[str, Any]:
         told: dict[str, Any] = super().clean() or self.cleaned_data
-        text, file = told.get("text", ""), told.get("file")
-        if not self.errors and bool(text.strip()) == bool(file):
+        text, files = told.get("text", ""), told.get("file")
+        if not self.errors and bool(text.strip()) == bool(files):
             self.add_error(
-                "text", "Paste a text or choose a file" + (", not both." if file else ".")
+                "text", "Paste a text or choose files" + (", not both." if files else ".")
             )
         return told
 
-    def told(self) -> tuple[bytes, str]:
-        """The bytes and the name they go by."""
-        file = self.cleaned_data["file"]
-        if file:
-            return file.read(), file.name[:NAME]
-        return self.cleaned_data["text"].encode(), "pasted text"
+    def told(self) -> Sequence[tuple[str, Iterable[bytes]]]:
+        """Each text's name and its bytes, in pieces: an upload is never held in memory."""
+        files: list[UploadedFile] = self.cleaned_data["file"]
+        if files:
+            return [(str(file.name)[:NAME], file.chunks()) for file in files]
+        return [("pasted text", [self.cleaned_data["text"].encode()])]

@@ -31,6 +31,8 @@ class Campaign(models.Model):
     )
     # facts of an import that no table has a place for yet (smoke test, draft model …)
     facts = models.JSONField(default=dict)
+    # while a large import is being stored: when its last piece was; null once it is whole
+    importing_since = models.DateTimeField(null=True)
 
     objects = CampaignQuerySet.as_manager()
 

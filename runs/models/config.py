@@ -86,6 +86,8 @@ class Workload(models.Model):
     cache_policy = models.CharField(max_length=20, choices=CachePolicy, blank=True)
     driver_settings = models.JSONField(default=dict)
     prompts = models.TextField(blank=True)
+    # settings of an import that have no field here: request rate, range ratio, sampling …
+    extra = models.JSONField(default=dict)
 
     class Meta:
         constraints = [
@@ -102,7 +104,7 @@ class Workload(models.Model):
         """The settings that matter for a comparison, by name; the same names for every driver."""
         own = {name: self.driver_settings.get(name) for name in registry.SETTINGS}
         told = {name: getattr(self, name) for name in SETTINGS}
-        usual = None if self.driver == registry.UNKNOWN else self.CachePolicy.KEEP.value
+        usual = self.CachePolicy.KEEP.value if self.driver in registry.DRIVERS else None
         told["cache_policy"] = self.cache_policy or usual
         return {**told, "prompts": digest(self.prompts) if self.prompts else None, **own}
 

@@ -22,6 +22,7 @@ class LogStream(models.Model):
 
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="streams")
     role = models.CharField(max_length=10, choices=Role)
+    part = models.PositiveIntegerField(default=0)  # which text of an import this is
     path = models.CharField(max_length=200)
     position = models.BigIntegerField(default=0)
     lines = models.BigIntegerField(default=0)
@@ -30,10 +31,13 @@ class LogStream(models.Model):
     damaged = models.PositiveIntegerField(default=0)
     redacted = models.PositiveIntegerField(default=0)
     complete = models.BooleanField(default=False)  # read to the end, equal to the node's
+    parser_version = models.PositiveIntegerField(default=0)  # that its samples were read with
+    # several launches may stand in one imported text: it is stored once, with the first of them
+    text_of = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="+")
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["attempt", "role"], name="runs_logstream_role")
+            models.UniqueConstraint(fields=["attempt", "role", "part"], name="runs_logstream_part")
         ]
 
     def __str__(self) -> str:
@@ -42,7 +46,10 @@ class LogStream(models.Model):
     def text(self, start: int = 0, end: int | None = None) -> bytes:
         """The stored bytes in [start, end)."""
         end = self.position if end is None else end
-        chunks = self.chunks.filter(offset__lt=end, offset__gt=start - LogChunk.LIMIT)
+        holder = self.text_of_id or self.pk
+        chunks = LogChunk.objects.filter(
+            stream=holder, offset__lt=end, offset__gt=start - LogChunk.LIMIT
+        )
         pieces = [(chunk.offset, chunk.bytes()) for chunk in chunks.order_by("offset")]
         return b"".join(data[max(0, start - at) : end - at] for at, data in pieces if at < end)
 

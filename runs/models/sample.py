@@ -69,6 +69,10 @@ class Sample(models.Model):
     class Phase(models.TextChoices):
         DECODE = "decode"
         PREFILL = "prefill"
+        INTERVAL = "interval"  # a mean over ten seconds (vLLM)
+        SPEC_INTERVAL = "spec_interval"
+        ITERATION = "iteration"  # one step (TensorRT-LLM)
+        REQUEST = "request"  # one finished request (llama.cpp)
 
     stream = models.ForeignKey(LogStream, on_delete=models.CASCADE, related_name="samples")
     seq = models.BigIntegerField()

@@ -98,6 +98,8 @@ def _facts(told: dict[str, Any], above: str = "") -> list[tuple[str, str]]:
     """What an import tells beside figures, one line each; nested names are joined."""
     lines: list[tuple[str, str]] = []
     for name, value in told.items():
+        if name.startswith("_"):
+            continue  # for reading again, not for people
         words = f"{above} {name}".strip().replace("_", " ")
         if isinstance(value, dict):
             lines += _facts(value, words)

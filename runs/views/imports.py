@@ -1,9 +1,10 @@
-"""Read any log or table, show what it holds, and keep it once somebody says so."""
+"""Read any log or result, show what it holds, and keep it once somebody says so."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -12,15 +13,72 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from runs import pending
-from runs.actions.import_reading import import_reading
+from runs.actions.import_texts import import_texts, summary_of
 from runs.actions.launch import Refused
+from runs.actions.texts import read_source
 from runs.engines.base import Sample
 from runs.engines.redact import redact_text
 from runs.forms.importing import ImportForm
-from runs.readers import Reading, read
+from runs.intake.build import plan
+from runs.intake.plan import NO_HINTS, Plan, Text
+from runs.readers import Reading
 from runs.views.who import person
 
 SHOWN = 200  # rows of each table; all of them are kept
+LONG = 400  # characters of one setting
+KINDS = {
+    "sglang-log": "an SGLang log",
+    "vllm-log": "a vLLM log",
+    "llamacpp-log": "a llama.cpp server log",
+    "trtllm-log": "a TensorRT-LLM log",
+    "bench-result": "results of a benchmark",
+    "mixed": "a log and results together",
+    "unknown": "nothing that can be read here",
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """One text as the page shows it; ``rest`` counts what is kept and not shown."""
+
+    reading: Reading
+    size: int
+    kind: str
+    counts: str
+    damaged: list[tuple[int, str, str]]
+    event_kinds: list[tuple[str, int]]
+    settings: list[tuple[str, str]]
+    derived: list[tuple[str, str]]
+    segments: list[list[tuple[str, str]]]
+    means: dict[str, Any]
+    mean_over: str
+
+    @property
+    def samples(self) -> Any:
+        return self.reading.samples[:SHOWN]
+
+    @property
+    def rows(self) -> Any:
+        return self.reading.rows[:SHOWN]
+
+    @property
+    def events(self) -> Any:
+        return self.reading.events[:SHOWN]
+
+    @property
+    def requests(self) -> list[tuple[int, list[tuple[str, str]]]]:
+        return [(each.line, flat(each.values)) for each in self.reading.requests[:SHOWN]]
+
+    @property
+    def metrics(self) -> list[tuple[str, list[tuple[str, float | None, str, str]]]]:
+        """Every metric of every row, with the tool's own name and formula."""
+        return [
+            (
+                f"{row.tool}{f' at {row.concurrency}' if row.concurrency else ''}",
+                [(n, m.value, m.native_name, m.formula) for n, m in row.metrics.items()],
+            )
+            for row in self.reading.results[:SHOWN]
+        ]
 
 
 @require_http_methods(["GET", "POST"])
@@ -32,9 +90,8 @@ def import_text(request: HttpRequest) -> HttpResponse:
     form = ImportForm(request.POST, request.FILES)
     if not form.is_valid():
         return render(request, "runs/import.html", {"form": form}, status=422)
-    data, name = form.told()
-    kept = pending.keep(data, name, person(request))
-    return render(request, "runs/import.html", {"form": form, **_shown(read(data, name), kept)})
+    kept = pending.keep(form.told(), person(request))
+    return render(request, "runs/import.html", {"form": form, **_shown(kept)})
 
 
 def _keep(request: HttpRequest) -> HttpResponse:
@@ -42,9 +99,8 @@ def _keep(request: HttpRequest) -> HttpResponse:
     if kept is None:
         context = {"form": ImportForm(), "gone": True}
         return render(request, "runs/import.html", context, status=410)
-    reading = read(kept.data, kept.name)
     try:
-        campaign = import_reading(reading=reading, data=kept.data, by=person(request))
+        campaign = import_texts(sources=kept.sources, by=person(request))
     except Refused as refused:
         messages.error(request, str(refused))
         return redirect("import")
@@ -52,25 +108,39 @@ def _keep(request: HttpRequest) -> HttpResponse:
     return redirect(campaign)
 
 
-def _shown(reading: Reading, kept: pending.PendingText) -> dict[str, Any]:
+def _shown(kept: pending.PendingTexts) -> dict[str, Any]:
+    readings = [read_source(source) for source in kept.sources]
+    planned = plan([Text(r.name, r) for r in readings], NO_HINTS)
     return {
-        "reading": reading,
+        "found": [
+            found(reading, source.size)
+            for reading, source in zip(readings, kept.sources, strict=True)
+        ],
+        "title": counts_of(readings),
+        "damaged": sum(len(reading.damaged) for reading in readings),
+        "plan": planned,
+        "makes": summary_of(planned) if planned.arms else "",
+        "server_arms": _server_arms(planned),
         "ticket": kept.ticket,
-        "size": len(kept.data),
-        "samples": reading.samples[:SHOWN],
-        "rows": reading.rows[:SHOWN],
-        "events": reading.events[:SHOWN],
-        "event_kinds": Counter(event.kind for event in reading.events).most_common(),
-        "damaged": [(d.line, d.reason, redact_text(d.text)[:400]) for d in reading.damaged[:SHOWN]],
-        "settings": sorted(_flat(reading.context).items()),
-        "derived": reading.as_json()["derived"],
-        "mean_over": mean_over(reading.samples),
-        "kinds": {
-            "sglang-log": "an SGLang log",
-            "bench-result": "a table of results",
-            "unknown": "nothing that can be read here",
-        },
+        "size": kept.size,
     }
+
+
+def found(reading: Reading, size: int) -> Found:
+    means = dict(reading.derived)
+    return Found(
+        reading=reading,
+        size=size,
+        kind=KINDS[reading.kind],
+        counts=counts_of([reading]),
+        damaged=[(d.line, d.reason, redact_text(d.text)[:LONG]) for d in reading.damaged[:SHOWN]],
+        event_kinds=Counter(event.kind for event in reading.events).most_common(),
+        settings=sorted(flat(reading.context)),
+        derived=flat(means),
+        means=means,
+        mean_over=mean_over(reading.samples),
+        segments=[flat(segment.told) for segment in reading.segments],
+    )
 
 
 def mean_over(samples: Sequence[Sample]) -> str:
@@ -81,13 +151,63 @@ def mean_over(samples: Sequence[Sample]) -> str:
     return f" over lines with {min(running)} to {max(running)} running: the speed of no level"
 
 
-def _flat(context: dict[str, Any]) -> dict[str, str]:
-    """Settings as words; nested ones by their own names."""
-    flat: dict[str, str] = {}
-    for name, value in context.items():
+def counts_of(readings: Sequence[Reading]) -> str:
+    """ "12 samples, 3 results"; empty if nothing was found."""
+    kinds = (
+        (sum(len(r.samples) for r in readings), "sample"),
+        (sum(len(r.requests) for r in readings), "request"),
+        (sum(len(r.rows) for r in readings), "result"),
+    )
+    return ", ".join(f"{n:,} {word}{'s' * (n != 1)}" for n, word in kinds if n)
+
+
+def _server_arms(planned: Plan) -> list[dict[str, Any]]:
+    """Each arm with its settings in words, as the page shows what will be made."""
+    return [
+        {
+            "name": arm.name,
+            "engine": arm.server.engine,
+            "model": arm.server.model,
+            "flags": flat(arm.server.flags),
+            "env": flat(arm.server.env),
+            "effective": flat(arm.server.effective),
+            "untyped": arm.server.untyped,
+            "client": [
+                (name.replace("_", " "), value)
+                for name, value in flat(
+                    {
+                        "driver": arm.client.driver,
+                        "prompts": arm.client.prompt_set,
+                        "input_tokens": arm.client.input_tokens,
+                        "max_tokens": arm.client.max_tokens,
+                        "temperature": arm.client.temperature,
+                        "ignore_eos": arm.client.ignore_eos,
+                        "seed": arm.client.seed,
+                        **arm.client.extra,
+                    }
+                )
+            ],
+            "launches": arm.launches,
+        }
+        for arm in planned.arms
+    ]
+
+
+def flat(told: dict[str, Any], above: str = "") -> list[tuple[str, str]]:
+    """Settings as words, secrets covered; nested ones by their joined names."""
+    lines: list[tuple[str, str]] = []
+    for name, value in told.items():
+        if value in (None, "", [], {}):
+            continue
         if isinstance(value, dict):
-            flat |= {inner: redact_text(str(each)) for inner, each in value.items()}
-        else:
-            words = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            flat[name] = redact_text(words)
-    return flat
+            lines += flat(value, f"{above}{name} ")
+            continue
+        words = ", ".join(map(str, value)) if isinstance(value, list) else _plain(value)
+        lines.append((f"{above}{name}", redact_text(words)[:LONG]))
+    return lines
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

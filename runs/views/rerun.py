@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from hosts.models import Host
 from runs.access import get_arm
-from runs.actions.launch import Refused, queue_run
+from runs.actions.launch import Refused, queue_run, why_not_launchable
 from runs.actions.rerun import Proposal, propose, rerun
 from runs.expected import price_minutes
 from runs.forms.arms import laid_out
@@ -111,6 +111,7 @@ def _context(arm: Arm, proposal: Proposal | None, ask: Ask) -> dict[str, Any]:
     host = ask.host or arm.host
     return {
         "arm": arm,
+        "cannot": why_not_launchable(arm.config),
         "ask": ask,
         "proposal": proposal,
         "command": laid_out(proposal.command) if proposal else "",

@@ -1,12 +1,16 @@
 // From points to what the charts draw: seconds since measuring began, baseline aligned by level.
 
+// One line of each of these tells a speed; the rest are prefills, or say more of the line before.
+const DRAWN = new Set(["decode", "interval", "iteration", "request"]);
+
 /** Decode lines of a ring as rows {x, seq, offset, …}; x is seconds since `zero`, or a line count. */
 export function decodeLines(ring, zero) {
   const timed = zero !== null && ring.t.every((t) => t !== null);
   const { phase, output_tps, accept_len, running, waiting, token_usage, tokens } = ring.cols;
   const lines = [];
   for (let i = 0; i < ring.length; i++) {
-    if (phase[i] !== "decode") continue;
+    if (phase[i] === "spec_interval" && lines.length) lines.at(-1).accept_len ??= accept_len[i];
+    if (!DRAWN.has(phase[i])) continue;
     lines.push({
       x: timed ? ring.t[i] - zero : lines.length + 1,
       t: timed ? ring.t[i] : null,

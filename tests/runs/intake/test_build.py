@@ -155,7 +155,7 @@ def test_logs_and_results_of_several_arms_are_paired_by_name() -> None:
     assert len(main.clients) == 2  # the same run stands in the JSONL and in the client's output
     sixty_four = main.levels[2]
     assert sixty_four.window is not None and sixty_four.window.flushed
-    assert (round(sixty_four.running or 0), round(sixty_four.waiting or 0)) == (48, 16)
+    assert (round(sixty_four.running or 0), round(sixty_four.waiting or 0)) == (47, 16)
 
 
 def test_lines_of_another_workload_are_not_counted_for_the_sweep() -> None:

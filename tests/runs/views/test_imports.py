@@ -70,7 +70,7 @@ def test_a_text_that_holds_nothing_is_said_and_cannot_be_kept(member: Client) ->
 def test_nothing_to_read_is_refused(member: Client, told: dict[str, str]) -> None:
     answer = member.post("/import/", told)
     assert answer.status_code == 422
-    assert "Paste a text or choose a file." in text(answer)
+    assert "Paste a text or choose files." in text(answer)
 
 
 def test_both_at_once_are_refused_and_the_text_stays(member: Client) -> None:
@@ -117,7 +117,7 @@ def test_the_kept_text_is_thrown_away_once_confirmed(member: Client) -> None:
 
 
 def test_a_text_is_for_the_person_who_read_it(member: Client) -> None:
-    kept = pending.keep(LOG, "log", make_person("somebody-else"))
+    kept = pending.keep([("log", [LOG])], make_person("somebody-else"))
     assert member.post("/import/", {"ticket": kept.ticket}).status_code == 410
 
 

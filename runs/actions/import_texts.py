@@ -1,0 +1,110 @@
+"""Make a campaign of texts that somebody pasted, uploaded or keeps in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from hosts.models import Host
+from people.models import Person
+from runs.actions.launch import Refused
+from runs.actions.store_plan import Texts, store_plan
+from runs.actions.texts import Source, read_source
+from runs.intake import storable
+from runs.intake.build import plan
+from runs.intake.plan import NO_HINTS, Hints, Plan, Text
+from runs.models import Campaign
+
+NOTHING = "Nothing in this text can be measured: no log of a server and no result row."
+
+
+@transaction.atomic
+def import_texts(*, sources: Sequence[Source], by: Person | None) -> Campaign:
+    """A campaign of everything the texts say. The texts are kept whole.
+
+    Raises :class:`Refused` if they say nothing of a server or a client.
+    """
+    return store_texts(
+        sources=sources, hints=NO_HINTS, question=question_of(sources), source="", facts={}, by=by
+    )
+
+
+def store_texts(
+    *,
+    sources: Sequence[Source],
+    hints: Hints,
+    question: str,
+    source: str,
+    facts: Mapping[str, Any],
+    by: Person | None,
+    host: Host | None = None,
+) -> Campaign:
+    """The same with what somebody noted of the texts. Inside the caller's transaction."""
+    texts = [Text(each.name, read_source(each)) for each in sources]
+    planned = plan(texts, hints)
+    if not planned.arms:
+        raise Refused(NOTHING)
+    campaign = Campaign.objects.create(
+        question=storable.text(question, 300),
+        source=source,
+        opened_by=by,
+        facts={**facts, **texts_told(texts), "_import": noted(hints)},
+    )
+    store_plan(campaign, planned, Texts(sources, [text.reading for text in texts]), by, host)
+    return campaign
+
+
+def question_of(sources: Sequence[Source]) -> str:
+    first = sources[0].name
+    if len(sources) > 1:
+        return f"What do {first} and {len(sources) - 1} more say?"
+    return f"What does {first} say?"
+
+
+def texts_told(texts: Sequence[Text]) -> dict[str, Any]:
+    """What each text was read as, in a few words."""
+    told = {
+        storable.text(text.name, 120): ", ".join(
+            [
+                text.reading.kind,
+                f"{len(text.reading.samples)} samples",
+                f"{len(text.reading.rows)} results",
+                f"{len(text.reading.damaged)} damaged",
+            ]
+        )
+        for text in texts
+    }
+    return {"read_from": told}
+
+
+def noted(hints: Hints) -> dict[str, Any]:
+    """The hints as JSON, so that reading again gives the same arms."""
+    return {
+        "names": dict(hints.names),
+        "settings": {ending: dict(told) for ending, told in hints.settings.items()},
+        "server": dict(hints.server),
+    }
+
+
+def noted_hints(told: Mapping[str, Any]) -> Hints:
+    return Hints(
+        names=told.get("names", {}),
+        settings=told.get("settings", {}),
+        server=told.get("server", {}),
+    )
+
+
+def summary_of(planned: Plan) -> str:
+    """ "2 arms, 3 launches, 8 levels"."""
+    counts = (
+        (len(planned.arms), "arm"),
+        (planned.launches, "launch"),
+        (planned.levels, "level"),
+    )
+    return ", ".join(f"{n} {word}{_plural(word) if n != 1 else ''}" for n, word in counts)
+
+
+def _plural(word: str) -> str:
+    return "es" if word.endswith("ch") else "s"
