@@ -46,3 +46,19 @@ class SignInLink(models.Model):
         if fresh.update(used_at=now) != 1:
             return None
         return cls.objects.select_related("person").get(digest=digest(token)).person
+
+
+class Submission(models.Model):
+    """A form that somebody sent: sent once more, it leads to what it made the first time."""
+
+    KEPT = timedelta(days=7)
+
+    person = models.ForeignKey(Person, on_delete=models.CASCADE)
+    key = models.CharField(max_length=64)  # a digest of the form's own mark and all it said
+    address = models.CharField(max_length=200, blank=True)  # of what was made
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["person", "key"], name="people_submission_once"),
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from django import template
@@ -9,6 +10,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from people.once import MARK
 from runs.models import Arm, Run, State
 
 register = template.Library()
@@ -93,3 +95,9 @@ def nav_link(context: dict[str, Any], name: str, label: str, *also: str) -> Safe
         mark_safe(' aria-current="page"') if here else "",
         label,
     )
+
+
+@register.simple_tag
+def once() -> SafeString:
+    """A form's own mark: sent twice, the form does its work once (people/once.py)."""
+    return format_html('<input type="hidden" name="{}" value="{}">', MARK, secrets.token_hex(16))

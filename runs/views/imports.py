@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from people.once import once
 from runs import pending
 from runs.actions.import_texts import import_texts, summary_of
 from runs.actions.launch import Refused
@@ -95,17 +96,29 @@ def import_text(request: HttpRequest) -> HttpResponse:
 
 
 def _keep(request: HttpRequest) -> HttpResponse:
-    kept = pending.take(request.POST["ticket"], person(request))
-    if kept is None:
+    by = person(request)
+    kept = pending.take(request.POST["ticket"], by)
+
+    def make() -> str:
+        if kept is None:
+            raise _Gone
+        return import_texts(sources=kept.sources, by=by).get_absolute_url()
+
+    try:
+        address = once(request, by, make)
+    except _Gone:
         context = {"form": ImportForm(), "gone": True}
         return render(request, "runs/import.html", context, status=410)
-    try:
-        campaign = import_texts(sources=kept.sources, by=person(request))
     except Refused as refused:
         messages.error(request, str(refused))
         return redirect("import")
-    pending.drop(kept)
-    return redirect(campaign)
+    if kept is not None:
+        pending.drop(kept)
+    return redirect(address)
+
+
+class _Gone(Exception):
+    """The text that was to be kept has been thrown away."""
 
 
 def _shown(kept: pending.PendingTexts) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from people.once import once
 from runs.access import get_arm
 from runs.actions.launch import NewArm, Refused, launch_campaign
 from runs.forms.initial import PLAIN, initial_like, latest_arm
 from runs.forms.launch import LaunchForm
-from runs.models import Arm, Campaign, ServerConfig
+from runs.models import Arm, ServerConfig
 from runs.views.who import person
 
 
@@ -25,7 +26,8 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     form = LaunchForm(request.POST)
     if form.is_valid() and "preview" not in request.POST:
         try:
-            return redirect(_launch(form, request))
+            launched = once(request, person(request), lambda: _launch(form, request))
+            return redirect(launched)
         except Refused as refused:
             form.add_error(refused.field if refused.field in form.fields else None, str(refused))
     return _page(request, form, status=422 if form.errors else 200)
@@ -72,7 +74,7 @@ def _like(request: HttpRequest) -> Arm | None:
     return get_arm(int(wanted)) if wanted.isdecimal() and len(wanted) < 19 else latest_arm()
 
 
-def _launch(form: LaunchForm, request: HttpRequest) -> Campaign:
+def _launch(form: LaunchForm, request: HttpRequest) -> str:
     told = form.cleaned_data
     arms = [
         NewArm(
@@ -86,7 +88,7 @@ def _launch(form: LaunchForm, request: HttpRequest) -> Campaign:
         )
         for planned in form.arms
     ]
-    return launch_campaign(
+    campaign = launch_campaign(
         question=told["question"],
         arms=arms,
         workload=form.workload(),
@@ -94,3 +96,4 @@ def _launch(form: LaunchForm, request: HttpRequest) -> Campaign:
         repeats=told["repeats"],
         by=person(request),
     )
+    return campaign.get_absolute_url()

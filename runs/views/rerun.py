@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from hosts.models import Host
+from people.once import once
 from runs.access import get_arm
 from runs.actions.launch import Refused, queue_run, why_not_launchable
 from runs.actions.rerun import Proposal, propose, rerun
@@ -54,7 +56,9 @@ def arm_rerun(request: HttpRequest, pk: int) -> HttpResponse:
     proposal, ask = proposed(arm, ask)
     if request.method == "POST":
         try:
-            return _start(request, arm, proposal, ask, more=data.get("more") == MORE)
+            more = data.get("more") == MORE
+            make = partial(_start, request, arm, proposal, ask, more=more)
+            return redirect(once(request, person(request), make))
         except Refused as refused:
             ask = refuse(ask, refused)
     status = 422 if request.method == "POST" else 200
@@ -91,7 +95,7 @@ def refuse(ask: Ask, refused: Refused) -> Ask:
 
 def _start(
     request: HttpRequest, arm: Arm, proposal: Proposal | None, ask: Ask, *, more: bool
-) -> HttpResponse:
+) -> str:
     if more:
         if not arm.host.can_connect:
             raise Refused(
@@ -103,7 +107,7 @@ def _start(
     else:
         raise Refused(ask.error or "Choose what should change.", ask.field or None)
     messages.success(request, f"{run} is queued on {run.host}.")
-    return redirect(run)
+    return run.get_absolute_url()
 
 
 def _context(arm: Arm, proposal: Proposal | None, ask: Ask) -> dict[str, Any]:
