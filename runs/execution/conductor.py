@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import OperationalError
 
 from hosts.links import Links
-from runs.execution import ledger
+from runs.execution import findings, ledger
 from runs.execution.endings import ClaimLost, Failed
 from runs.execution.execute import execute, put_away
 from runs.execution.recorder import Overtaken
@@ -84,7 +84,8 @@ class Conductor:
     async def _give_up(self, story: Story, error: Exception) -> None:
         text = f"{type(error).__name__}: {error}. The conductor's log has the details."
         try:
-            await put_away(story, Failed(Reason.INTERNAL, text))
+            decided = await sync_to_async(findings.decided_end)(story.attempt)
+            await put_away(story, decided or Failed(Reason.INTERNAL, text))
         except (ClaimLost, Overtaken) as lost:
             log.warning("%s: %s", self.name, lost)
         except Exception:

@@ -93,6 +93,9 @@ class Story:
         assert self.attempt is not None
         assert self.run.fence is not None
         planned = await sync_to_async(ledger.plan)(self.attempt, kind, n, self.run.fence, request)
+        if kind == Operation.Kind.STOP and planned.state == Operation.State.FAILED:
+            # of an earlier telling; without it the host is never free
+            await sync_to_async(ledger.plan_again)(planned)
         while True:
             done = await self._await_end(planned)
             if done.state == Operation.State.DONE:

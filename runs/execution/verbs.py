@@ -12,6 +12,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 
 from hosts.launchers.process import FENCE_KEY
@@ -40,8 +41,13 @@ def perform(operation_id: int) -> None:
         operation.fail(reason=error.reason, error=str(error))
     except KitError as error:
         operation.fail(reason=_kit_reason(error), error=_kit_words(error))
-    except TimeoutError:
+    except (TimeoutError, SoftTimeLimitExceeded):
         operation.fail(reason="command-timed-out", error="The node did not answer in time.")
+    except Exception as error:
+        # left as it is, it would be tried again for ever, and nobody would learn why
+        log.exception("%s", operation)
+        why = f"{type(error).__name__}: {error}. The worker's log has the details."
+        operation.fail(reason=Reason.OPERATION_FAILED, error=why[:1000])
     else:
         operation.settle(result=result)
 

@@ -18,9 +18,11 @@ from asgiref.sync import sync_to_async
 
 from hosts import links
 from hosts.models import HostKey, HostLease
+from hosts.node import KitError, Node
 from hosts.transport.errors import Unreachable
 from people.models import Person
 from runs.actions.cancel import cancel_run
+from runs.execution import verbs
 from runs.execution.conductor import Conductor
 from runs.models import Event, Level, LogStream, Operation, Reason, Run, Sample, State
 from tests.faults.conftest import Scene, conduct, fresh, nothing_is_left, until_state
@@ -241,6 +243,31 @@ def test_a_node_that_comes_back_after_too_long_is_freed(
     run = conduct(scene.run(**LONG), cut)
     assert (run.state, run.reason) == (State.FAILED, Reason.UNREACHABLE)
     assert "nothing is left running there" in run.reason_text
+    nothing_is_left(run, scene.port)
+
+
+def test_a_stop_that_failed_is_tried_again_until_the_node_is_clean(
+    scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DURATIONS = replace(settings.DURATIONS, claim=1.0, heartbeat=0.3)
+    tries = 0
+
+    async def stop(node: Node, request: dict[str, Any]) -> dict[str, Any]:
+        nonlocal tries
+        tries += 1
+        if tries < 4:
+            raise (KitError("busy", "another command") if tries % 2 else RecursionError("deep"))
+        return await verbs.stop(node, request)
+
+    monkeypatch.setitem(verbs.VERBS, Operation.Kind.STOP, stop)
+
+    async def cancel(conductor: Conductor, run: Run) -> None:
+        await until_state(run, State.MEASURING)
+        person = await Person.objects.acreate(username="operator")
+        await sync_to_async(cancel_run)(run=await fresh(run), by=person)
+
+    run = conduct(scene.run(**LONG), cancel)
+    assert (run.state, run.reason, tries) == (State.CANCELLED, Reason.BY_PERSON, 4)
     nothing_is_left(run, scene.port)
 
 
