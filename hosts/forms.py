@@ -14,6 +14,7 @@ from hosts.models.host import absolute
 
 TAIL = 6  # characters of the fingerprint that a person types; enough to have looked
 
+TAKEN = {"add"}  # a host's page is hosts/<its name>/
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=+-]{0,39}")
 
 
@@ -77,6 +78,8 @@ class HostForm(forms.ModelForm):
         name: str = self.cleaned_data["name"]
         if name != name.lower():
             raise forms.ValidationError("Use small letters.")
+        if name in TAKEN:
+            raise forms.ValidationError("A page of Throughline has this name already.")
         return name
 
     def clean_labels(self) -> list[str]:

@@ -128,6 +128,7 @@ def test_adding_a_host_goes_on_to_its_key(member: Client, db: None, key_file: Pa
         ("address", "bench@10.0.0.1", "without user, port or blanks"),
         ("address", "10.0.0.1; rm -rf /", "without user, port or blanks"),
         ("address", "", "Say where the machine is reached."),
+        ("name", "add", "has this name already"),
         ("port", "99999", "from 1 to 65535"),
         ("port", "ssh", "from 1 to 65535"),
         ("user", "", "Say which user"),
