@@ -45,6 +45,7 @@ export class LogPane {
     this.fresh += this.list.childElementCount - before;
     while (this.list.childElementCount > MOST) this.list.firstElementChild.remove();
     this.root.querySelector("[data-log-empty]")?.remove();
+    this.root.querySelector("[data-whole-log]")?.removeAttribute("hidden");
     for (const [name, value] of [["log-lines", event.lines], ["log-damaged", event.damaged]]) {
       const box = this.root.querySelector(`[data-${name}]`);
       if (box) box.textContent = value;

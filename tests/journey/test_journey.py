@@ -21,14 +21,16 @@ LATE_S = 2.0
 RUN_S = 180.0
 
 
-def test_a_newcomer_gets_from_the_link_to_a_third_arm(stack: Stack, browser: Browser) -> None:
+def test_a_newcomer_gets_from_the_link_to_a_third_arm(
+    stack: Stack, browser: Browser, free_port: int
+) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     complaints = listen(page)
     sign_in(page, stack)
     watch_live(page, stack)
     first_campaign_ends_well(stack)
-    campaign = launch(page)
+    campaign = launch(page, free_port)
     end_well(stack, campaign, 2)
     compare(page, campaign)
     write_a_note(page)
@@ -156,12 +158,13 @@ def first_campaign_ends_well(stack: Stack) -> None:
     assert all(c["change"] > 0 for c in changes if c["metric"] == "output_tps")
 
 
-def launch(page: Page) -> int:
+def launch(page: Page, port: int) -> int:
     page.get_by_role("link", name="Campaigns", exact=True).click()
     page.get_by_role("link", name="New campaign").first.click()
     page.get_by_label("Question").fill(QUESTION)
     for label, value in {
         "Model": "/models/Demo-8B-Instruct",
+        "^Port": str(port),  # others on this machine may run a demo too
         "Steps": "1, 2",
         "Levels": "1, 4",
         "Requests per level": "6",

@@ -70,6 +70,7 @@ def test_a_queued_run_says_what_it_waits_for(member: Client) -> None:
     run = make_run(make_arm(make_campaign()), state=State.QUEUED, waiting_for="llm-two is held")
     page = text(member.get(run.get_absolute_url()))
     assert "llm-two is held" in page and "Stop run" in page
+    assert "data-log-lines" in page and "data-follow" in page  # filled as the log begins
 
 
 def test_a_failed_run_shows_reason_sentence_and_last_lines_first(member: Client) -> None:
