@@ -10,6 +10,7 @@ from django.db import transaction
 from hosts.models import Host
 from runs.actions.annotate import add_note
 from runs.actions.conclude import store_findings
+from runs.actions.import_folder import CAMPAIGN, import_texts_folder
 from runs.actions.imported import ended_run, named_host, store_log, store_rows
 from runs.caveats.registry import find_caveats
 from runs.models import Arm, Attempt, Campaign, Note, Reason, Run, ServerConfig, Workload
@@ -20,7 +21,11 @@ from runs.readers.showcase_facts import arm_facts, arm_samples
 
 def import_all(folder: Path) -> list[Campaign]:
     """Import every campaign folder below ``folder`` that is not there yet; the new ones."""
-    folders = [path for path in sorted(folder.iterdir()) if (path / ARMS).exists()]
+    folders = [
+        path
+        for path in sorted(folder.iterdir())
+        if (path / ARMS).exists() or (path / CAMPAIGN).exists()
+    ]
     known = set(Campaign.objects.values_list("source", flat=True))
     return [import_folder(folder=path) for path in folders if source(path) not in known]
 
@@ -32,6 +37,8 @@ def source(folder: Path) -> str:
 @transaction.atomic
 def import_folder(*, folder: Path) -> Campaign:
     """Store one folder. Raises NotACampaign when it cannot be read as one."""
+    if (folder / CAMPAIGN).exists():
+        return import_texts_folder(folder=folder, source=source(folder))
     told = load_folder(folder)
     campaign = Campaign.objects.create(
         question=told.question, source=source(folder), facts=_facts(told)

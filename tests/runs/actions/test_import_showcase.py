@@ -18,17 +18,22 @@ def imported(db: None) -> list[Campaign]:
     return import_all(SHOWCASE)
 
 
+def the(arm: str) -> Arm:
+    """The arm of that name; two of its names stand in the whole logs of an H200 as well."""
+    return Arm.objects.exclude(campaign__source__endswith="h200-standalone-steps").get(name=arm)
+
+
 def levels(arm: str) -> list[tuple[int, float | None, float | None]]:
-    rows = Level.objects.filter(attempt__run__arm__name=arm).order_by("index")
+    rows = Level.objects.filter(attempt__run__arm=the(arm)).order_by("index")
     return [(level.concurrency, level.user_tps, level.output_tps) for level in rows]
 
 
 def slugs(arm: str) -> set[str]:
-    return {c.slug for run in Arm.objects.get(name=arm).runs.all() for c in run.caveats.all()}
+    return {c.slug for run in the(arm).runs.all() for c in run.caveats.all()}
 
 
-def test_it_imports_four_campaigns_once(imported: list[Campaign]) -> None:
-    assert len(imported) == 4
+def test_it_imports_five_campaigns_once(imported: list[Campaign]) -> None:
+    assert len(imported) == 5
     assert import_all(SHOWCASE) == []
 
 
@@ -36,9 +41,7 @@ def test_the_steps_campaign_has_its_levels_limits_and_caveats(imported: list[Cam
     assert levels("steps=1")[0] == (1, 123, 122)
     assert levels("steps=2")[-1] == (64, 99, 1844)
     for arm, limit in (("steps=1", 26), ("steps=2", 21)):
-        assert Arm.objects.get(name=arm).runs.get().attempts.get().startup == {
-            "max_running_requests": limit
-        }
+        assert the(arm).runs.get().attempts.get().startup == {"max_running_requests": limit}
         assert {"greedy-sampling", "ignore-eos", "running-capped"} <= slugs(arm)
     note = Note.objects.get(text__startswith="temperature=0 inflates acceptance")
     assert (note.campaign is not None, note.anchor) == (True, "both arms")
