@@ -2,7 +2,7 @@
 """Hold what a reader makes of the field cases against their expect.json files.
 
 Usage (from the project's root):
-    python3 ../shared/field_cases/check.py [--dir DIR] [--only 02,28] [-v] -- COMMAND ...
+    python3 tests/field_cases/check.py [--dir DIR] [--only 02,28] [-v] -- COMMAND ...
 
 COMMAND is run once with every input file appended. It must print one JSON array
 on standard output, one object per input in the order given, with the keys of README.md
