@@ -189,6 +189,8 @@ def _load_ended_well(attempt: Attempt) -> None:
     if code != 0 or attempt.levels.exclude(state=Level.State.DONE).exists():
         ended = f"exit status {code}" if code is not None else "no exit status"
         ended = f"signal {signal}" if signal is not None else ended
+        if (attempt.load_exit or {}).get("reason") == "stopped":  # and it was not us
+            ended += ", as its supervisor was told to stop,"
         text = f"The load driver ended with {ended} before its last level was done."
         raise Failed(Reason.LOAD_FAILED, text)
 

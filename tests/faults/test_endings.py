@@ -219,6 +219,20 @@ def test_a_killed_supervisor_ends_the_run_and_what_it_had_started(scene: Scene, 
     nothing_is_left(run, scene.port)
 
 
+def test_a_load_that_somebody_else_stops_is_told_as_such(scene: Scene) -> None:
+    async def stop(conductor: Conductor, run: Run) -> None:
+        await until_state(run, State.MEASURING)
+        folder = scene.home / ".local/state/throughline/runs" / str(run.uid) / "1/load"
+        while not (folder / "started.json").exists():
+            await asyncio.sleep(0.03)
+        os.kill(json.loads((folder / "started.json").read_text())["supervisor_pid"], signal.SIGTERM)
+
+    run = conduct(scene.run(**LONG), stop)
+    assert (run.state, run.reason) == (State.FAILED, Reason.LOAD_FAILED)
+    assert "as its supervisor was told to stop" in run.reason_text
+    nothing_is_left(run, scene.port)
+
+
 def test_a_node_that_comes_back_after_too_long_is_freed(
     scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
