@@ -26,7 +26,6 @@ TARGET = ROOT / "static" / "vendor"
 
 # (package, file in it, name here). htmx and its SSE extension come with django-htmx.
 FILES = [
-    ("@tabler/core", "dist/css/tabler.min.css", "tabler.min.css"),
     ("uplot", "dist/uPlot.iife.min.js", "uplot.min.js"),
     ("uplot", "dist/uPlot.min.css", "uplot.min.css"),
     ("uplot", "LICENSE", "LICENSE-uplot.txt"),
