@@ -273,6 +273,8 @@ TESTS = {
     "greedy-sampling": ("temperature 0.7", "temperature=0.7"),
     "ignore-eos": ("natural end", "ignore_eos=false"),
     "cuda-graph-off": ("with CUDA graphs", "--disable-cuda-graph="),
+    "prefix-cache-warm": ("flush the cache first", "cache_policy=flush"),
+    "cache-flush-failed": ("new seed per level", "cache_policy=new-seed"),
 }
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from runs.actions.launch import Refused
 from runs.actions.rerun import WORKLOAD_KEYS
-from runs.drivers.probe import PROMPT_SETS
+from runs.drivers.checks import POLICIES
+from runs.drivers.registry import PROMPT_SETS
 
+CHOICES = {"prompt_set": PROMPT_SETS, "cache_policy": POLICIES}
 FLAG = re.compile(r"--[a-z0-9][a-z0-9-]{0,80}")
 WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 DECIMAL = re.compile(r"-?[0-9]{1,15}\.[0-9]{1,15}")
@@ -66,9 +68,9 @@ def _setting(key: str, text: str) -> Any:
         if text.lower() not in ON_OFF:
             raise Refused("ignore_eos is true or false.", key)
         return ON_OFF[text.lower()]
-    if key == "prompt_set":
-        if text not in PROMPT_SETS:
-            raise Refused(f"Prompt sets are {', '.join(PROMPT_SETS)}.", key)
+    if key in CHOICES:
+        if text not in CHOICES[key]:
+            raise Refused(f"{key.replace('_', ' ')} is one of {', '.join(CHOICES[key])}.", key)
         return text
     return _number(key, text)
 

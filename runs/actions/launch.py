@@ -98,9 +98,9 @@ def check_load(workload: Workload) -> None:
 
 def queue_run(*, arm: Arm, launch: int, by: Person | None, rerun_of: Run | None = None) -> Run:
     """One more launch of an arm, behind all others of its campaign."""
-    check_load(arm.workload)
     if why := why_not_launchable(arm.config):
         raise Refused(why, "engine")
+    check_load(arm.workload)
     last = arm.campaign.runs.aggregate(last=Max("position"))["last"]
     return Run.objects.create(
         campaign=arm.campaign,

@@ -9,13 +9,13 @@ from django.db import transaction
 
 from hosts.models import Host
 from people.models import Person
-from runs.actions.launch import Refused, queue_run, why_not_launchable
+from runs.actions.launch import Refused, check_load, queue_run, why_not_launchable
 from runs.engines.redact import redact_text
 from runs.engines.registry import ENGINES
 from runs.models import Arm, Run, ServerConfig, Workload
 
 OURS = {"--model-path", "--host", "--port"}  # fields of the config; the launch sets them itself
-WORKLOAD_KEYS = {"temperature", "max_tokens", "ignore_eos", "seed", "prompt_set"}
+WORKLOAD_KEYS = {"temperature", "max_tokens", "ignore_eos", "seed", "prompt_set", "cache_policy"}
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,9 @@ def propose(*, source: Arm, overrides: dict[str, Any], host: Host | None = None)
     flags, derived = engine.rerun(source.config.flags, asked)
     changes = _flag_changes(source.config.flags, flags, derived)
     _refuse(changes)
-    changes += [
-        FlagChange(k, getattr(source.workload, k), v, "")
-        for k, v in workload.items()
-        if getattr(source.workload, k) != v
-    ]
+    now = source.workload.settings()
+    changes += [FlagChange(k, now[k], v, "") for k, v in workload.items() if now[k] != v]
+    check_load(_changed(source.workload, workload))
     if not changes:
         raise Refused("Nothing would change. Queue another launch of the same arm instead.")
     return Proposal(
@@ -99,7 +97,7 @@ def _flag_changes(
     return [FlagChange(k, old.get(k), new.get(k), derived.get(k, "")) for k in changed]
 
 
-SHORT = {"--speculative-num-steps": "steps", "temperature": "temp"}
+SHORT = {"--speculative-num-steps": "steps", "temperature": "temp", "cache_policy": "cache"}
 
 
 def _name(source: Arm, changes: list[FlagChange]) -> str:
@@ -179,5 +177,12 @@ def _free_name(proposal: Proposal) -> str:
 def _workload(old: Workload, changes: dict[str, Any]) -> Workload:
     if not changes:
         return old
+    made = _changed(old, changes)
+    made.save()
+    return made
+
+
+def _changed(old: Workload, changes: dict[str, Any]) -> Workload:
+    """Not saved yet."""
     fields = {f.name: getattr(old, f.name) for f in Workload._meta.fields if f.name != "id"}
-    return Workload.objects.create(**{**fields, **changes})
+    return Workload(**{**fields, **changes})

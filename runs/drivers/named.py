@@ -35,7 +35,7 @@ def repeats(workload: Mapping[str, object]) -> list[Named]:
     except PromptsError:
         return []
     most = _most_requests(workload)
-    if most <= prompts:
+    if not prompts or most <= prompts:
         return []
     text = f"{most} requests from {prompts} prompts: the later ones have been asked before."
     return [Named("prompts", text)]

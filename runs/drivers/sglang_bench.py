@@ -41,7 +41,7 @@ class SglangBench:
         clients.DATASET,
         clients.TOKENIZER,
         Setting(
-            "program", "Python", "text", (), "On the host, the one that has SGLang. Empty: python3."
+            "program", "Program", "text", (), "The host's Python that has SGLang. Empty: python3."
         ),
         clients.EXTRA,
     )

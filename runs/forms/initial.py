@@ -12,6 +12,9 @@ from runs.models import Arm
 PLAIN: dict[str, Any] = {
     "engine": "sglang",
     "port": 30000,
+    "driver": "probe",
+    "cache_policy": "keep",
+    "prompts": "",
     "levels": "1, 4, 16",
     "requests_per_level": "32",
     "warmup_requests": 2,
@@ -47,6 +50,8 @@ def initial_like(arm: Arm) -> dict[str, Any]:
     found = {
         **typed,
         **asked,
+        **load.driver_settings,
+        "cache_policy": load.cache_policy or PLAIN["cache_policy"],
         "engine": arm.config.engine,
         "model_path": arm.config.model,
         "port": arm.config.port,

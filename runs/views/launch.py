@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from people.once import once
 from runs.access import get_arm
 from runs.actions.launch import NewArm, Refused, launch_campaign
+from runs.drivers.prompts import MAX_BYTES
+from runs.forms.arms import laid_out
 from runs.forms.initial import PLAIN, initial_like, latest_arm
 from runs.forms.launch import LaunchForm
 from runs.models import Arm, ServerConfig
@@ -23,7 +25,7 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
         arm = _like(request)
         form = LaunchForm(initial=initial_like(arm) if arm else PLAIN)
         return _page(request, form, status=200, like=arm)
-    form = LaunchForm(request.POST)
+    form = LaunchForm(_posted(request))
     if form.is_valid() and "preview" not in request.POST:
         try:
             launched = once(request, person(request), lambda: _launch(form, request))
@@ -36,9 +38,19 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def campaign_preview(request: HttpRequest) -> HttpResponse:
     """The arms and commands of what is typed so far, and what still is in the way."""
-    form = LaunchForm(request.POST)
+    form = LaunchForm(_posted(request))
     form.is_valid()
     return render(request, "runs/_campaign_preview.html", _planned(form))
+
+
+def _posted(request: HttpRequest) -> QueryDict:
+    """What was typed; an uploaded prompt file takes the place of typed prompts, and is kept."""
+    upload = request.FILES.get("prompts_file")
+    if upload is None or not upload.size:
+        return request.POST
+    data = request.POST.copy()
+    data["prompts"] = upload.read(MAX_BYTES + 1).decode("utf-8", "replace")
+    return data
 
 
 def _page(
@@ -59,6 +71,7 @@ def _planned(form: LaunchForm) -> dict[str, Any]:
     requests, levels = told.get("requests_per_level") or [], told.get("levels") or []
     each = sum(requests) if len(requests) > 1 else sum(requests) * len(levels)
     return {
+        **_load(form),
         "planned": form.arms,
         "launches": len(form.arms) * (told.get("repeats") or 0),
         "levels": len(levels),
@@ -67,6 +80,18 @@ def _planned(form: LaunchForm) -> dict[str, Any]:
             (form[name].label, why[0]) for name, why in form.errors.items() if name in form.fields
         ],
     }
+
+
+def _load(form: LaunchForm) -> dict[str, Any]:
+    """The commands that make the load, level by level, and what bends their numbers."""
+    told = form.cleaned_data
+    job = form.job(
+        base_url=f"http://127.0.0.1:{told.get('port') or 'PORT'}",
+        model=form.served_model(),
+        model_path=str(told.get("model_path") or "MODEL"),
+    )
+    shown = [laid_out(words) for words in job.shown] if job else []
+    return {"driver": form.chosen, "commands": shown, "named": form.named()}
 
 
 def _like(request: HttpRequest) -> Arm | None:

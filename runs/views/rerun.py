@@ -136,7 +136,11 @@ def chip_groups(arm: Arm, ask: Ask) -> list[tuple[str, list[Chip]]]:
         ("temperature 0", "temperature", 0.0),
         ("temperature 0.7", "temperature", 0.7),
         ("natural end", "ignore_eos", False),
+        ("flush the cache first", "cache_policy", "flush"),
+        ("new seed per level", "cache_policy", "new-seed"),
     ]
+    if arm.workload.seed is not None:
+        load.append(("other prompts", "seed", arm.workload.seed + 1))
     groups = [("Speculation", steps), ("Load", load)]
     return [
         (title, [_chip(ask, *offer) for offer in offers if not _already(arm, *offer[1:])])
@@ -150,7 +154,7 @@ def _speculates(arm: Arm) -> bool:
 
 
 def _already(arm: Arm, key: str, value: Any) -> bool:
-    now = arm.config.flags.get(key) if key.startswith("--") else getattr(arm.workload, key)
+    now = arm.config.flags.get(key) if key.startswith("--") else arm.workload.settings()[key]
     return bool(now == value) and now is not None
 
 

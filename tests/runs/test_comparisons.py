@@ -252,3 +252,23 @@ def test_the_figures_of_a_sentence_are_set_off(arms: tuple[Arm, Arm]) -> None:
     make_measured_run(arms[1], {1: 70.0, 128: 1146.0})
     told = compare_arms(arms).pairs[0].told
     assert [tone for text, tone in told if "8 %" in text or "23 %" in text] == ["up", "down"]
+
+
+def test_drivers_settings_and_prompts_are_compared_under_their_names(
+    arms: tuple[Arm, Arm],
+) -> None:
+    arms[1].workload = make_workload(
+        (1, 32),
+        driver="sglang_bench",
+        cache_policy="flush",
+        driver_settings={"range_ratio": 0.8},
+        prompt_set="file",
+        prompts='{"prompt": "a"}',
+    )
+    arms[1].save()
+    rows, _ = differences(compare_arms(arms).pairs[0])
+    told = {row.key: (row.before, row.after) for row in rows if row.group == "workload"}
+    assert told["cache_policy"] == ("keep", "flush")
+    assert told["driver"] == ("probe", "sglang_bench")
+    assert told["range_ratio"][1] == "0.8"
+    assert len(told["prompts"][1]) == 12

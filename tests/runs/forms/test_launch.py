@@ -22,6 +22,8 @@ TYPED: dict[str, Any] = {
     "speculative_algorithm": "NEXTN",
     "eagle_topk": "1",
     "steps": "1, 2",
+    "driver": "probe",
+    "cache_policy": "keep",
     "levels": "1, 4, 16",
     "requests_per_level": "32",
     "warmup_requests": "2",
@@ -139,3 +141,71 @@ def test_a_form_filled_in_from_an_arm_launches_that_arm_again() -> None:
     assert again.is_valid(), again.errors
     assert [arm.flags for arm in again.arms] == [arm.config.flags for arm in arms]
     assert again.workload().settings() == workload.settings()
+
+
+CLIENT = {"driver": "sglang_bench", "prompt_set": "random", "input_tokens": "512"}
+
+
+def test_a_drivers_own_settings_are_kept_and_those_of_others_are_not() -> None:
+    told = form(
+        **CLIENT, range_ratio="0.8", extra_args="--tag x", command="./x", cache_policy="flush"
+    )
+    assert told.errors == {}
+    load = told.workload()
+    assert (load.driver, load.cache_policy, load.prompt_set) == ("sglang_bench", "flush", "random")
+    assert load.driver_settings == {"range_ratio": 0.8, "extra_args": "--tag x"}
+
+
+def test_the_load_command_is_told_exactly_for_each_level() -> None:
+    told = form(**CLIENT)
+    job = told.job(base_url="http://127.0.0.1:30000", model="m", model_path="m")
+    assert job is not None
+    assert len(job.shown) == 3
+    words = list(job.shown[2])
+    assert words[:3] == ["python3", "-m", "sglang.bench_serving"]
+    assert words[words.index("--max-concurrency") + 1] == "16"
+
+
+def test_what_bends_the_numbers_is_named() -> None:
+    told = form(**CLIENT, temperature="0", ignore_eos="on", range_ratio="0")
+    fields = {each.field for each in told.named()}
+    assert fields == {"temperature", "ignore_eos", "prompt_set", "range_ratio", "cache_policy"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "words"),
+    [
+        ({"driver": "sglang_bench"}, "prompt_set", "Must be one of random"),
+        ({**CLIENT, "temperature": ""}, "temperature", "this client sends 0"),
+        ({"driver": "vllm_bench", "prompt_set": "random"}, "ignore_eos", "forces it"),
+        ({"driver": "command", "prompt_set": "script"}, "command", "Name the program"),
+        ({"driver": "command", "prompt_set": "script", "command": "x {y}"}, "command", "no {y}"),
+        ({**CLIENT, "range_ratio": "2"}, "range_ratio", "from 0 to 1"),
+        ({**CLIENT, "extra_args": "'"}, "extra_args", "quotation mark"),
+        ({"prompt_set": "file"}, "prompts", "at least one prompt"),
+        ({"prompt_set": "file", "prompts": '{"prompt": "a"}\nx'}, "prompts", "Line 2: not JSON"),
+        ({"driver": "wrk"}, "driver", "valid choice"),
+        ({"cache_policy": "burn"}, "cache_policy", "valid choice"),
+    ],
+)
+def test_the_drivers_own_rules_are_told_at_the_field(
+    changed: dict[str, str], field: str, words: str
+) -> None:
+    assert words in str(form(**changed).errors[field])
+
+
+def test_a_client_is_proposed_again_as_it_was() -> None:
+    load = form(
+        **{**CLIENT, "prompt_set": "file", "input_tokens": ""},
+        prompts='{"prompt": "a"}\n',
+        request_rate="2.5",
+        cache_policy="new-seed",
+    ).workload()
+    load.save()
+    arm = make_arm(make_campaign(), "steps=1", steps=1, workload=load)
+    again = LaunchForm(
+        {**initial_like(arm), "question": "Again?", "repeats": "1", "host": "llm-two"}
+    )
+    assert again.is_valid(), again.errors
+    assert again.workload().settings() == load.settings()
+    assert again.workload().prompts == load.prompts

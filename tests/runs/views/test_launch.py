@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from runs.models import Campaign, Run, State
@@ -76,3 +77,39 @@ def test_it_begins_with_what_was_launched_last(member: Client, typed: dict[str, 
 
 def test_the_form_is_there_before_anything_ran(member: Client, db: None) -> None:
     assert member.get("/campaigns/new/").status_code == 200
+
+
+OWN = b'{"prompt": "Why?"}\n{"messages": [{"role": "user", "content": "How?"}]}\n'
+
+
+def test_an_uploaded_prompt_file_is_kept_with_the_workload(
+    member: Client, typed: dict[str, Any]
+) -> None:
+    file = SimpleUploadedFile("p.jsonl", OWN)
+    answer = member.post("/campaigns/new/", {**typed, "prompt_set": "file", "prompts_file": file})
+    assert answer.status_code == 302
+    load = Campaign.objects.get().arms.get(name="steps=1").workload
+    assert load.prompts.encode() == OWN.strip()
+    assert load.settings()["prompts"] is not None
+
+
+def test_a_wrong_file_comes_back_with_its_lines_and_reasons(
+    member: Client, typed: dict[str, Any]
+) -> None:
+    file = SimpleUploadedFile("p.jsonl", OWN + b"\xff\n")
+    answer = member.post("/campaigns/new/", {**typed, "prompt_set": "file", "prompts_file": file})
+    assert answer.status_code == 422
+    assert "Line 3: not JSON." in text(answer)
+    assert "&quot;How?&quot;" in text(answer)
+    assert not Campaign.objects.exists()
+
+
+def test_the_preview_shows_the_load_and_what_bends_its_numbers(
+    member: Client, typed: dict[str, Any]
+) -> None:
+    client = {"driver": "sglang_bench", "prompt_set": "random", "temperature": "0"}
+    page = text(member.post("/campaigns/preview/", {**typed, **client}))
+    assert "python3 -m sglang.bench_serving \\" in page
+    assert "The other 2 levels" in page
+    assert "Warm cache: every level asks with seed 1" in page
+    assert "Temperature 0: drafts are accepted" in page

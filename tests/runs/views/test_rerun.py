@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from runs.models import Arm, Run
-from tests.factories import make_arm, make_campaign, make_host, make_measured_run
+from tests.factories import make_arm, make_campaign, make_host, make_measured_run, make_workload
 from tests.signed_in import text
 
 pytestmark = pytest.mark.django_db
@@ -135,3 +135,29 @@ def test_what_may_not_stand_in_a_command_is_refused(
     assert response.status_code == 422
     assert reason in text(response)
     assert not Run.objects.exists()
+
+
+def test_cache_and_seed_are_one_click_away(member: Client, arm: Arm) -> None:
+    page = text(member.get(f"/arms/{arm.pk}/rerun/"))
+    for word in ("cache_policy%3Dflush", "cache_policy%3Dnew-seed", "seed%3D2"):
+        assert f"?set={word}" in page
+    member.post(f"/arms/{arm.pk}/rerun/", {"set": "cache_policy=flush", "host": "llm-two"})
+    run = Run.objects.get()
+    assert run.arm.name == "steps=2, cache=flush"
+    assert run.arm.workload.cache_policy == "flush"
+
+
+def test_a_load_that_its_driver_would_not_take_is_refused(member: Client, arm: Arm) -> None:
+    page = text(member.get(f"/arms/{arm.pk}/rerun/?set=prompt_set=random"))
+    assert "Must be one of chat, code, prose, synthetic, file" in page
+
+
+def test_an_imported_load_cannot_be_started_again(member: Client) -> None:
+    load = make_workload(driver="unknown", temperature=None, ignore_eos=None, seed=None)
+    arm = make_arm(make_campaign(), "steps=2", steps=2, workload=load)
+    page = text(member.get(f"/arms/{arm.pk}/rerun/?set={STEPS}=3"))
+    assert "This load was imported" in page
+    response = member.post(f"/arms/{arm.pk}/rerun/", {"more": "1"})
+    assert response.status_code == 422
+    assert "This load was imported" in text(response)
+    assert Run.objects.count() == 0
