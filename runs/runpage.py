@@ -13,14 +13,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from runs.charts import ratio, readings
+from runs.drivers.registry import DRIVERS
+from runs.drivers.summary import how_it_ended
 from runs.expected import left_of
+from runs.metrics.format import share
 from runs.models import Arm, Attempt, Caveat, Event, Level, LogStream, Run, State
 from runs.runlines import is_speculative, last_decode, server_stream
 from runs.runphases import Phase, phases
 from runs.templatetags.measures import MINUS, UNKNOWN, clock, number
 
 # told by the phases bar and by the table of levels already, or in the log for each batch size
-QUIET_EVENTS = {"state", "server_args", "load-done", "graph_capture_sizes"}
+QUIET_EVENTS = {"state", "server_args", "load-done", "graph_capture_sizes", "cache-flushed"}
 EVENTS_SHOWN = 14
 FLAGGED = ("retraction", "crash")
 FLAGS = 30  # more of them would hide the line they explain
@@ -105,6 +108,27 @@ class RunPage:
         return any(row.level.requests is not None for row in self.rows) or (
             bool(self.rows) and not self.run.imported
         )
+
+    @property
+    def itl_words(self) -> str:
+        """What the driver calls an inter-token latency; the word has several meanings."""
+        told = [(row.level.summary.get("formulas") or {}).get("itl") for row in self.rows]
+        return next((str(each) for each in told if each), "gaps between chunks")
+
+    @property
+    def load_words(self) -> list[str]:
+        """Who made the load, how warm the cache was, and tools that ended badly all the same."""
+        driver = DRIVERS.get(self.run.arm.workload.driver)
+        words = [f"Load by {driver.title}."] if driver else []
+        rates = [row.level.hit_rate for row in self.rows]
+        if any(rate is not None for rate in rates):
+            told = ", ".join("·" if rate is None else share(rate) for rate in rates)
+            words.append(f"Prompt tokens from the prefix cache: {told}.")
+        for row in self.rows:
+            ended = row.level.summary.get("exit")
+            if ended and ended.get("code") != 0:
+                words.append(f"Level {row.level.concurrency}: the tool {how_it_ended(ended)}.")
+        return words
 
     @property
     def failed_requests(self) -> int:

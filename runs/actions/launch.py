@@ -85,6 +85,15 @@ def _add_arm(campaign: Campaign, position: int, new: NewArm, workload: Workload,
     )
 
 
+def why_no_load(workload: Workload) -> str:
+    """Why nobody can make this load again, whatever is changed; empty if somebody can."""
+    try:
+        find_driver(workload.driver)
+    except WorkloadError as error:
+        return _sentence(error)
+    return ""
+
+
 def check_load(workload: Workload) -> None:
     """Refuse a load that nobody can make again: an import's, or one with a wrong field."""
     try:
@@ -92,8 +101,11 @@ def check_load(workload: Workload) -> None:
             workload.for_driver(), base_url="http://127.0.0.1:1", model="model", model_path="model"
         )
     except WorkloadError as error:
-        message = f"{error.message[:1].upper()}{error.message[1:]}."
-        raise Refused(message, error.field) from error
+        raise Refused(_sentence(error), error.field) from error
+
+
+def _sentence(error: WorkloadError) -> str:
+    return f"{error.message[:1].upper()}{error.message[1:]}."
 
 
 def queue_run(*, arm: Arm, launch: int, by: Person | None, rerun_of: Run | None = None) -> Run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from runs.drivers.registry import DRIVERS
 from runs.engines.sglang.launch import tokens
 from runs.forms.arms import FIELDS, SPECULATION
 from runs.models import Arm
@@ -58,6 +59,8 @@ def initial_like(arm: Arm) -> dict[str, Any]:
         "host": arm.host.name,
         "input_tokens": load.input_tokens,
     }
+    if load.driver not in DRIVERS:  # an import's: who made its load is not known
+        found |= dict.fromkeys(("driver", "prompt_set"))
     told = {name: _plain(value) for name, value in found.items() if value is not None}
     return {**PLAIN, **told}
 

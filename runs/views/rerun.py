@@ -15,8 +15,9 @@ from django.views.decorators.http import require_http_methods
 from hosts.models import Host
 from people.once import once
 from runs.access import get_arm
-from runs.actions.launch import Refused, queue_run, why_not_launchable
+from runs.actions.launch import Refused, queue_run, why_no_load, why_not_launchable
 from runs.actions.rerun import Proposal, propose, rerun
+from runs.engines.registry import ENGINES
 from runs.expected import price_minutes
 from runs.forms.arms import laid_out
 from runs.models import Arm
@@ -115,7 +116,8 @@ def _context(arm: Arm, proposal: Proposal | None, ask: Ask) -> dict[str, Any]:
     host = ask.host or arm.host
     return {
         "arm": arm,
-        "cannot": why_not_launchable(arm.config),
+        "cannot": why_not_launchable(arm.config) or why_no_load(arm.workload),
+        "like": arm.config.engine in ENGINES and arm.config.model != "unknown",
         "ask": ask,
         "proposal": proposal,
         "command": laid_out(proposal.command) if proposal else "",

@@ -157,6 +157,9 @@ def test_an_imported_load_cannot_be_started_again(member: Client) -> None:
     arm = make_arm(make_campaign(), "steps=2", steps=2, workload=load)
     page = text(member.get(f"/arms/{arm.pk}/rerun/?set={STEPS}=3"))
     assert "This load was imported" in page
+    form = text(member.get(f"/campaigns/new/?like={arm.pk}"))
+    assert f"?like={arm.pk}" in page and 'value="/models/Qwen3.5-122B-A10B"' in form
+    assert '<option value="probe" selected>' in form
     response = member.post(f"/arms/{arm.pk}/rerun/", {"more": "1"})
     assert response.status_code == 422
     assert "This load was imported" in text(response)
