@@ -65,7 +65,9 @@ class Supervisor:
             reserve(self.job.file("exit.json"))
             self.pid = spawn(self._program(), set(map(signal.Signals, old_mask)), self._record)
         except (KitError, OSError) as error:
-            self._forget(error)
+            self._forget()
+            os.close(alive)  # before the answer: whoever hears it finds nothing that lives
+            self._report({"error": {"code": "cannot-start", "message": str(error)}})
             return
         self._report({"outcome": "started"})
         self._write_exit(self._until_the_end())
@@ -91,13 +93,12 @@ class Supervisor:
         }
         write_json(self.job.file("started.json"), record)
 
-    def _forget(self, error: Exception) -> None:
+    def _forget(self) -> None:
         for name in ("started.json", "exit.json.reserved"):
             try:
                 os.unlink(self.job.file(name))
             except FileNotFoundError:
                 pass  # it failed before that one was written
-        self._report({"error": {"code": "cannot-start", "message": str(error)}})
 
     def _report(self, answer: Dict[str, Any]) -> None:
         try:
