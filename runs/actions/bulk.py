@@ -10,37 +10,50 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
+from django.db.models import Model
 
 from runs.engines.base import JSON, Request
 from runs.engines.base import Sample as Record
 from runs.intake import storable
 from runs.intake.windows import printed_seconds
-from runs.models import Sample
+from runs.models import Event, Sample
 
+EVENT_NAMES = (
+    *("attempt", "run", "kind", "at", "text", "data", "actor", "stream", "offset", "line"),
+)
 NAMES = (
     *("stream", "seq", "phase", "time", "printed_time", "rank", "running", "waiting", "tokens"),
     *("token_usage", "accept_len", "accept_rate", "graph", "output_tps", "input_tps", "new_seq"),
     *("new_tokens", "cached_tokens", "extras", "offset", "line"),
 )
-_TABLE = Sample._meta.db_table
-_COLUMN = {field.name: field.column for field in Sample._meta.concrete_fields}
-_COLUMNS = ", ".join(f'"{_COLUMN[name]}"' for name in NAMES)
 _INTEGER = 2**31 - 1  # the largest whole number of most columns
 Values = tuple[Any, ...]
 
 
 def insert_samples(rows: Sequence[Values]) -> None:
     """Store rows of :data:`NAMES`, inside the caller's transaction."""
+    _insert(Sample, NAMES, rows)
+
+
+def insert_events(rows: Sequence[Values]) -> None:
+    """Store rows of :data:`EVENT_NAMES`, inside the caller's transaction."""
+    _insert(Event, EVENT_NAMES, rows)
+
+
+def _insert(model: type[Model], names: Sequence[str], rows: Sequence[Values]) -> None:
     if not rows:
         return
+    column = {field.name: field.column for field in model._meta.concrete_fields}
+    columns = ", ".join(f'"{column[name]}"' for name in names)
+    table = model._meta.db_table
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            with cursor.copy(f"COPY {_TABLE} ({_COLUMNS}) FROM STDIN") as copy:
+            with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
             return
-        marks = ", ".join(["%s"] * len(NAMES))
-        cursor.executemany(f"INSERT INTO {_TABLE} ({_COLUMNS}) VALUES ({marks})", rows)  # noqa: S608 - names of our own model
+        marks = ", ".join(["%s"] * len(names))
+        cursor.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)  # noqa: S608 - names of our own model
 
 
 class SampleRows:
@@ -89,7 +102,7 @@ class SampleRows:
             record.new_seq,
             record.new_tokens,
             _column(record.cached_tokens),
-            _json(extras) if extras else "{}",
+            as_json(extras) if extras else "{}",
             self._place(record.offset),
             record.line,
         )
@@ -119,7 +132,7 @@ class SampleRows:
             "tokens": values.get("output_tokens"),
             "accept_rate": rate if isinstance(rate, float | int) else None,
             "output_tps": speed if isinstance(speed, float | int) else None,
-            "extras": _json(values),
+            "extras": as_json(values),
             "offset": self._place(record.offset),
             "line": record.line,
         }
@@ -138,7 +151,7 @@ class SampleRows:
         return offset
 
 
-def _json(extras: dict[str, JSON]) -> str:
+def as_json(extras: dict[str, JSON]) -> str:
     """Nearly always plain numbers; a text that is not is looked at sign by sign."""
     try:
         told = json.dumps(extras, allow_nan=False)

@@ -9,6 +9,8 @@ from django.db import transaction
 
 from hosts.models import Host
 from people.models import Person
+from runs.actions.import_large import import_large
+from runs.actions.large_log import is_streamed
 from runs.actions.launch import Refused
 from runs.actions.store_plan import Texts, store_plan
 from runs.actions.texts import Source, read_source
@@ -20,15 +22,20 @@ from runs.models import Campaign
 NOTHING = "Nothing in this text can be measured: no log of a server and no result row."
 
 
-@transaction.atomic
 def import_texts(*, sources: Sequence[Source], by: Person | None) -> Campaign:
     """A campaign of everything the texts say. The texts are kept whole.
 
-    Raises :class:`Refused` if they say nothing of a server or a client.
+    One transaction, unless a text is large: then one for each piece of it, and what is not whole
+    is shown nowhere. Raises :class:`Refused` if they say nothing of a server or a client.
     """
-    return store_texts(
-        sources=sources, hints=NO_HINTS, question=question_of(sources), source="", facts={}, by=by
-    )
+    question = storable.text(question_of(sources), 300)
+    if any(is_streamed(source) for source in sources):
+        facts = {"_import": noted(NO_HINTS)}
+        return import_large(sources=sources, hints=NO_HINTS, question=question, facts=facts, by=by)
+    with transaction.atomic():
+        return store_texts(
+            sources=sources, hints=NO_HINTS, question=question, source="", facts={}, by=by
+        )
 
 
 def store_texts(

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db import connection
 from django.utils import timezone
 
 from hosts.models import Host
-from runs.actions.bulk import SampleRows, insert_samples
+from runs.actions.bulk import SampleRows, Values, as_json, insert_events, insert_samples
 from runs.actions.conclude import store_findings
 from runs.actions.imported import ended_run, named_host
 from runs.actions.texts import Source, store_text
@@ -26,7 +27,6 @@ from runs.models import (
     Arm,
     Attempt,
     Campaign,
-    Event,
     Level,
     LogStream,
     Reason,
@@ -214,27 +214,26 @@ def store_client_events(stream: LogStream, reading: Reading) -> None:
 
 def store_events(stream: LogStream, records: Iterable[Record | Damaged]) -> None:
     """Events and damaged lines; of one kind at one place the first is kept."""
-    found: dict[tuple[int, str], Event] = {}
-    now = timezone.now()
+    found: dict[tuple[int, str], Values] = {}
+    now, adapt = timezone.now(), connection.ops.adapt_datetimefield_value
+    run, attempt, actor = stream.attempt.run_id, stream.attempt_id, stream.get_role_display()
     for record in records:
         kind = record.kind[:40] if isinstance(record, Record) else "damaged"
-        found.setdefault((record.offset, kind), _event(stream, kind, record, now))
-    Event.objects.bulk_create(found.values(), batch_size=2000)
-
-
-def _event(stream: LogStream, kind: str, record: Record | Damaged, now: datetime) -> Event:
-    data: dict[str, JSON] = {}
-    data |= record.data if isinstance(record, Record) else {"why": record.reason}
-    at = printed_seconds(record.time) if isinstance(record, Record) else None
-    return Event(
-        run_id=stream.attempt.run_id,
-        attempt_id=stream.attempt_id,
-        kind=kind,
-        at=datetime.fromtimestamp(at, UTC) if at is not None else now,
-        text=storable.text(record.text, 2000),
-        data=storable.mapping(data),
-        actor=stream.get_role_display(),
-        stream=stream,
-        offset=record.offset,
-        line=record.line,
-    )
+        if (record.offset, kind) in found:
+            continue
+        data: dict[str, JSON] = {}
+        data |= record.data if isinstance(record, Record) else {"why": record.reason}
+        at = printed_seconds(record.time) if isinstance(record, Record) else None
+        found[record.offset, kind] = (
+            attempt,
+            run,
+            kind,
+            adapt(datetime.fromtimestamp(at, UTC) if at is not None else now),
+            storable.text(record.text, 2000),
+            as_json(data),
+            actor,
+            stream.pk,
+            record.offset,
+            record.line,
+        )
+    insert_events([*found.values()])

@@ -123,7 +123,9 @@ class _Launch:
         clients = tuple(dict.fromkeys(g.text for g in self.served.groups if g.text != log))
         launch = PlannedLaunch(
             log=log,
-            lives=part.lives if part else (),
+            source=part.source if part else None,
+            lines=part.lines if part else (0, 0),
+            main=group is main,
             clients=clients if group is main else (),
             samples=tuple(samples),
             events=part.events if part and group is main else (),

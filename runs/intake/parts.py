@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from runs.engines.base import JSON, Damaged, Event, Sample
@@ -15,6 +15,7 @@ _TRY = re.compile(
     r"|(?:client|server|log|bench)\W*\Z)"
 )
 _BEGINS = ("service_stopping", "service_stopped", "service_started", "server_args")
+END = 2**62  # behind every line
 _NO_SETTING = (
     *("pid", "source", "label", "served", "decode_lines", "gen_throughput_mean"),
     "accept_len_mean",
@@ -23,12 +24,12 @@ _NO_SETTING = (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One launch in a log. `lives` are (source, number) as its samples carry them."""
+    """One launch in a log, in the lines [begin, end) of its source."""
 
     source: str | None
     label: str | None
     settings: dict[str, JSON]
-    lives: tuple[tuple[str | None, int], ...]
+    lines: tuple[int, int]
     samples: tuple[Sample, ...]
     events: tuple[Event, ...]
     damaged: tuple[Damaged, ...]
@@ -95,29 +96,20 @@ def _by_source(samples: Sequence[Sample]) -> list[list[Sample]]:
 def _part(told: dict[str, JSON], groups: Sequence[Sequence[Sample]]) -> Part:
     samples = [sample for group in groups for sample in group]
     label = told.get("label")
-    lives = dict.fromkeys(life_of(sample) for sample in samples)
+    source = samples[0].extras.get("source") if samples else None
     return Part(
-        source=(lives and next(iter(lives))[0]) or None,
+        source=source if isinstance(source, str) else None,
         label=label if isinstance(label, str) and _sets_apart(label) else None,
         settings={k: v for k, v in told.items() if k not in (*_NO_SETTING, "start_to_ready_s")},
-        lives=tuple(lives),
+        lines=(0, END),
         samples=tuple(samples),
         events=(),
         damaged=(),
     )
 
 
-def life_of(sample: Sample) -> tuple[str | None, int]:
-    """Give who printed a sample, and in which of his lives."""
-    source, number = sample.extras.get("source"), sample.extras.get("segment")
-    return (
-        source if isinstance(source, str) else None,
-        number if isinstance(number, int) else 0,
-    )
-
-
 def _with_events(found: list[Part], reading: Reading) -> list[Part]:
-    """Give each launch the events and damaged lines from its begin to the next one's."""
+    """Give each launch its lines, with the events and damaged records in them."""
     if not found:
         return []
     ordered = sorted(found, key=lambda part: part.first)
@@ -126,16 +118,24 @@ def _with_events(found: list[Part], reading: Reading) -> list[Part]:
         last = before.samples[-1].line if before.samples else 0
         heads = [e.line for e in reading.events if e.kind in _BEGINS and last < e.line < part.first]
         begins.append(min([*heads, part.first]))
-    ends = [*begins[1:], 2**62]
+    late = _late(reading) if len({part.source for part in found}) == 1 else []
+    ordered += [_part({}, [])] * len(late)
+    begins += late
+    ends = [*begins[1:], END]
     return [
-        Part(
-            source=part.source,
-            label=part.label,
-            settings=part.settings,
-            lives=part.lives,
-            samples=part.samples,
+        replace(
+            part,
+            lines=(begin, end),
             events=tuple(e for e in reading.events if begin <= e.line < end),
             damaged=tuple(d for d in reading.damaged if begin <= d.line < end),
         )
         for part, begin, end in zip(ordered, begins, ends, strict=True)
     ]
+
+
+def _late(reading: Reading) -> list[int]:
+    """Give the lines where servers began behind the last sample that a large text's reading has."""
+    if "samples_not_kept" not in reading.context:
+        return []
+    last = reading.samples[-1].line
+    return [e.line for e in reading.events if e.kind == "server_args" and e.line > last]

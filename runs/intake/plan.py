@@ -90,12 +90,16 @@ class PlannedLevel:
 class PlannedLaunch:
     """One launch: its part of a log (`log` is the text's place) and what clients measured.
 
-    `clients` are the places of texts with its rows, `loose` are rows without a concurrency,
-    `lives` are (source, number) of the lives it is made of, `died` is why it ended, if badly.
+    `source` is who printed it and `lines` where, [begin, end), in a text of several launches.
+    Several workloads on one launch are several of these: the `main` one has the log, the others
+    only the lines of their own windows. `clients` are the places of texts with its rows, `loose`
+    are rows without a concurrency, `died` is why it ended, if badly.
     """
 
     log: int | None
-    lives: tuple[tuple[str | None, int], ...]
+    source: str | None
+    lines: tuple[int, int]
+    main: bool
     clients: tuple[int, ...]
     samples: tuple[Sample, ...]
     events: tuple[Event, ...]

@@ -13,8 +13,12 @@ LETTERS = "ABCDEF"
 
 
 class CampaignQuerySet(models.QuerySet["Campaign"]):
+    def whole(self) -> CampaignQuerySet:
+        """Without those that are still being imported."""
+        return self.filter(importing_since=None)
+
     def for_overview(self) -> CampaignQuerySet:
-        return self.prefetch_related("arms", "runs").order_by("-opened_at")
+        return self.whole().prefetch_related("arms", "runs").order_by("-opened_at")
 
 
 class Campaign(models.Model):

@@ -32,7 +32,8 @@ class RunQuerySet(models.QuerySet["Run"]):
         )
 
     def for_lists(self) -> RunQuerySet:
-        return self.select_related("campaign", "arm", "arm__config", "arm__workload", "host")
+        whole = self.filter(campaign__importing_since=None)
+        return whole.select_related("campaign", "arm", "arm__config", "arm__workload", "host")
 
 
 class Run(models.Model):

@@ -45,7 +45,7 @@ class Pair:
 
 @require_safe
 def campaign_list(request: HttpRequest) -> HttpResponse:
-    pages = Paginator(Campaign.objects.order_by("-opened_at", "-pk"), PAGE)
+    pages = Paginator(Campaign.objects.whole().order_by("-opened_at", "-pk"), PAGE)
     page = pages.get_page(request.GET.get("page"))
     context = {"page": page, "summaries": summaries(list(page))}
     return render(request, "runs/campaign_list.html", context)

@@ -43,7 +43,7 @@ def compare(request: HttpRequest) -> HttpResponse:
 
 def suggestions() -> list[Campaign]:
     """The latest campaigns in which something can be compared."""
-    latest = Campaign.objects.prefetch_related("arms__host").order_by("-opened_at", "-pk")
+    latest = Campaign.objects.whole().prefetch_related("arms__host").order_by("-opened_at", "-pk")
     return [campaign for campaign in latest[:50] if len(campaign.arms.all()) > 1][:SUGGESTED]
 
 

@@ -64,7 +64,7 @@ def _what_is() -> dict[str, Any]:
         "queued_count": len(queued),
         "more_queued": max(0, len(queued) - QUEUED),
         "hosts": list(Host.objects.for_overview()),
-        "summaries": summaries(Campaign.objects.order_by("-opened_at", "-pk")[:CAMPAIGNS]),
+        "summaries": summaries(Campaign.objects.whole().order_by("-opened_at", "-pk")[:CAMPAIGNS]),
     }
 
 

@@ -1,0 +1,176 @@
+"""Import of texts of which one is too long for one transaction and for memory.
+
+What is stored is hidden until it is whole: a campaign that is being imported stands in no list.
+A half import, whose process is gone, is removed by the next import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from runs.actions.conclude import as_record
+from runs.actions.imported import ended_run, named_host
+from runs.actions.large_log import LargeLog, is_streamed
+from runs.actions.launch import Refused
+from runs.actions.store_plan import (
+    UNKNOWN_HOST,
+    Texts,
+    host_of,
+    store_arm,
+    store_results,
+    store_run,
+)
+from runs.actions.texts import Source, read_source
+from runs.intake.build import plan
+from runs.intake.plan import Hints, Plan, PlannedLaunch, Text
+from runs.intake.windows import accept_len, busy, mean_of
+from runs.models import (
+    Arm,
+    Attempt,
+    Campaign,
+    LogStream,
+    Reason,
+    Run,
+    Sample,
+    ServerConfig,
+    Workload,
+)
+
+STALE = timedelta(minutes=10)  # every piece of a living import takes seconds
+UNFINISHED = "This import was not finished."
+
+
+def remove_half_imports() -> int:
+    """Drop what a process left that died while it imported; how many there were."""
+    half = Campaign.objects.filter(importing_since__lt=timezone.now() - STALE)
+    return sum(remove(campaign) for campaign in half)
+
+
+@transaction.atomic
+def remove(campaign: Campaign) -> bool:
+    """Drop a campaign that was never whole, with all it has so far."""
+    arms = list(campaign.arms.select_related("config", "workload"))
+    campaign.delete()
+    for arm in arms:
+        arm.config.delete()
+        arm.workload.delete()
+    return True
+
+
+def import_large(
+    *, sources: Sequence[Source], hints: Hints, question: str, facts: dict[str, Any], by: Any
+) -> Campaign:
+    """Store piece by piece, then sort into arms. Raises Refused; nothing of it is left then."""
+    remove_half_imports()
+    campaign = Campaign.objects.create(
+        question=question, opened_by=by, importing_since=timezone.now(), facts=facts
+    )
+    try:
+        logs, texts = _store(campaign, sources, by)
+        planned = plan(texts, hints)
+        if not planned.arms:
+            raise Refused("Nothing in this text can be measured.")
+        with transaction.atomic():
+            _sort(campaign, planned, logs, Texts(sources, [t.reading for t in texts]), by)
+    except BaseException:
+        remove(campaign)
+        raise
+    return campaign
+
+
+def _store(
+    campaign: Campaign, sources: Sequence[Source], by: Any
+) -> tuple[dict[int, LargeLog], list[Text]]:
+    holder = _holder(campaign, by)
+    logs: dict[int, LargeLog] = {}
+    texts = []
+    for part, source in enumerate(sources):
+        if is_streamed(source):
+            logs[part] = LargeLog(holder, source, part)
+            reading = logs[part].store(lambda: _piece(campaign))
+        else:
+            reading = read_source(source)
+        texts.append(Text(source.name, reading))
+    return logs, texts
+
+
+@transaction.atomic
+def _holder(campaign: Campaign, by: Any) -> Run:
+    """A run that has the streams until their launches are known."""
+    arm = Arm.objects.create(
+        campaign=campaign,
+        position=10_000,
+        name="being imported",
+        config=ServerConfig.objects.create(engine="unknown", model="unknown"),
+        workload=Workload.objects.create(driver="unknown", levels=[]),
+        host=named_host(UNKNOWN_HOST, {}),
+    )
+    return ended_run(arm, launch=1, by=by, reason=Reason.INTERNAL, text=UNFINISHED)
+
+
+@contextmanager
+def _piece(campaign: Campaign) -> Iterator[None]:
+    """One piece: what it brings and the sign of life are one transaction."""
+    with transaction.atomic():
+        yield
+        Campaign.objects.filter(pk=campaign.pk).update(importing_since=timezone.now())
+
+
+def _sort(
+    campaign: Campaign, planned: Plan, logs: dict[int, LargeLog], texts: Texts, by: Any
+) -> None:
+    """Arms and launches of the plan take over what was stored; the holder goes."""
+    holder = campaign.arms.get(position=10_000)
+    host = host_of(planned)
+    made: list[tuple[Attempt, PlannedLaunch]] = []
+    for position, arm in enumerate(planned.arms):
+        row = store_arm(campaign, arm, position, host)
+        for n, launch in enumerate(arm.launches, start=1):
+            made.append((store_run(row, arm, launch, n, by), launch))
+    for attempt, launch in sorted(made, key=lambda each: -each[1].lines[0]):
+        if launch.log in logs and launch.main:
+            stream = logs[launch.log].hand_over(attempt, launch.source, launch.lines)
+            texts.stored.setdefault(launch.log, stream.text_of or stream)
+    for attempt, launch in made:
+        if launch.log is not None and launch.log not in logs:
+            texts.stream(attempt, LogStream.Role.SERVER, launch.log)
+        for part in launch.clients:
+            texts.stream(attempt, LogStream.Role.LOAD, part)
+        store_results(attempt, launch)
+        measure_stored(attempt, launch)
+    texts.store_rest(made[0][0])
+    config, workload = holder.config, holder.workload
+    holder.delete()
+    config.delete()
+    workload.delete()
+    campaign.importing_since = None
+    campaign.save(update_fields=["importing_since"])
+
+
+def measure_stored(attempt: Attempt, launch: PlannedLaunch) -> None:
+    """Figures of levels whose lines the reading no longer had, from the stored samples."""
+    rows = {level.concurrency: level for level in attempt.levels.all()}
+    for planned in launch.levels:
+        window, row = planned.window, rows.get(planned.row.concurrency or 0)
+        if window is None or row is None or row.running_mean is not None:
+            continue
+        inside = Sample.objects.filter(
+            stream__attempt=attempt,
+            phase=Sample.Phase.DECODE,
+            line__gte=window.begin,
+            line__lt=window.end,
+        )
+        if window.stop is not None:
+            inside = inside.filter(time__lte=window.stop)
+        lines = [as_record(sample) for sample in inside]
+        steady = busy(lines, planned.row.concurrency)
+        row.accept_len = accept_len(planned.row, window, lines)
+        row.running_mean = mean_of([line.running for line in steady])
+        row.waiting_mean = mean_of([line.waiting for line in steady])
+        row.save(update_fields=["accept_len", "running_mean", "waiting_mean"])
