@@ -36,7 +36,6 @@ from runs.models import (
     Campaign,
     LogStream,
     Reason,
-    Run,
     Sample,
     ServerConfig,
     Workload,
@@ -87,7 +86,7 @@ def import_large(
 def _store(
     campaign: Campaign, sources: Sequence[Source], by: Any
 ) -> tuple[dict[int, LargeLog], list[Text]]:
-    holder = _holder(campaign, by)
+    holder = holder_of(campaign, by)
     logs: dict[int, LargeLog] = {}
     texts = []
     for part, source in enumerate(sources):
@@ -101,8 +100,8 @@ def _store(
 
 
 @transaction.atomic
-def _holder(campaign: Campaign, by: Any) -> Run:
-    """A run that has the streams until their launches are known."""
+def holder_of(campaign: Campaign, by: Any) -> Arm:
+    """An arm whose run has the streams until their launches are known."""
     arm = Arm.objects.create(
         campaign=campaign,
         position=10_000,
@@ -111,7 +110,16 @@ def _holder(campaign: Campaign, by: Any) -> Run:
         workload=Workload.objects.create(driver="unknown", levels=[]),
         host=named_host(UNKNOWN_HOST, {}),
     )
-    return ended_run(arm, launch=1, by=by, reason=Reason.INTERNAL, text=UNFINISHED)
+    ended_run(arm, launch=1, by=by, reason=Reason.INTERNAL, text=UNFINISHED)
+    return arm
+
+
+def remove_holder(arm: Arm) -> None:
+    """Take the arm away once its streams have found their launches."""
+    config, workload = arm.config, arm.workload
+    arm.delete()
+    config.delete()
+    workload.delete()
 
 
 @contextmanager
@@ -145,10 +153,7 @@ def _sort(
         store_results(attempt, launch)
         measure_stored(attempt, launch)
     texts.store_rest(made[0][0])
-    config, workload = holder.config, holder.workload
-    holder.delete()
-    config.delete()
-    workload.delete()
+    remove_holder(holder)
     campaign.importing_since = None
     campaign.save(update_fields=["importing_since"])
 

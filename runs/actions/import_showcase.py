@@ -11,7 +11,9 @@ from hosts.models import Host
 from runs.actions.annotate import add_note
 from runs.actions.conclude import store_findings
 from runs.actions.import_folder import CAMPAIGN, import_texts_folder
-from runs.actions.imported import ended_run, named_host, store_log, store_rows
+from runs.actions.imported import ended_run, named_host, store_rows
+from runs.actions.store_log import store_log
+from runs.actions.store_plan import CLOCK
 from runs.caveats.registry import find_caveats
 from runs.models import Arm, Attempt, Campaign, Note, Reason, Run, ServerConfig, Workload
 from runs.readers.notes import ImportedNote
@@ -107,10 +109,10 @@ def _run(told: ImportedCampaign, arm: ImportedArm, row: Arm, folder: Path) -> No
     if not arm.rows and not logs:
         return
     run = ended_run(row, launch=row.runs.count() + 1, by=None)
-    attempt = Attempt.objects.create(run=run, startup=arm.effective)
+    attempt = Attempt.objects.create(run=run, facts=CLOCK, startup=arm.effective)
     store_rows(attempt, arm.rows, arm_samples(told, arm))
     for log in logs[:1]:  # no campaign has two logs of one arm; a stream has one role
-        store_log(attempt, (folder / log.file).read_bytes(), log.reading)
+        store_log(attempt, folder / log.file, log.reading)
     store_findings(run, find_caveats(arm_facts(told, arm)))
 
 

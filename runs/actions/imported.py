@@ -6,19 +6,16 @@ not known.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.utils import timezone
 
 from hosts.models import Host, HostFacts
-from runs.actions.store_records import store_engine_records
-from runs.engines.base import Record, Sample
-from runs.engines.redact import redact
+from runs.engines.base import Sample
 from runs.metrics.acceptance import level_accept_len
-from runs.models import Arm, Attempt, Event, Level, LogChunk, LogStream, Run, State
-from runs.readers.reading import Reading, Row
+from runs.models import Arm, Attempt, Event, Level, Run, State
+from runs.readers.reading import Row
 
 
 def named_host(name: str, facts: dict[str, Any]) -> Host:
@@ -76,28 +73,3 @@ def log_level(samples: Iterable[Sample]) -> int | None:
     """The concurrency at which all decode lines were written, if running + waiting tell one."""
     loads = {(s.running or 0) + (s.waiting or 0) for s in samples if s.phase == "decode"}
     return loads.pop() if len(loads) == 1 else None
-
-
-def store_log(attempt: Attempt, data: bytes, reading: Reading) -> LogStream:
-    """The whole text, compressed and with its secrets covered, and the records read from it.
-
-    A text without a word of the server is the client's: a table has no log lines.
-    """
-    clean, secrets = redact(data)
-    of_server = reading.samples or reading.events
-    stream = LogStream.objects.create(
-        attempt=attempt,
-        role=LogStream.Role.SERVER if of_server else LogStream.Role.LOAD,
-        path=reading.name[:200],
-        position=len(data),
-        lines=data.count(b"\n"),
-        redacted=secrets,
-        complete=True,
-    )
-    LogChunk.objects.bulk_create(
-        LogChunk.of(stream, at, clean[at : at + LogChunk.LIMIT])
-        for at in range(0, len(clean), LogChunk.LIMIT)
-    )
-    records: list[Record] = [*reading.samples, *reading.events, *reading.damaged]
-    store_engine_records(stream, sorted(records, key=lambda r: r.offset), time.time())
-    return stream

@@ -19,7 +19,7 @@ from runs.actions.texts import Source, TextWriter, blocks
 from runs.engines.base import Damaged, Event, Request, Sample
 from runs.intake import storable
 from runs.intake.version import PARSER_VERSION
-from runs.models import Attempt, LogStream, Run
+from runs.models import Arm, Attempt, LogStream, Run
 from runs.models import Event as EventRow
 from runs.models import Sample as SampleRow
 from runs.readers.paste import _Gathered
@@ -56,10 +56,11 @@ def seldom_collecting() -> Iterator[None]:
 
 
 class LargeLog:
-    """Stores one text under a run that holds it until its launches are known."""
+    """Stores one text under an arm that holds it until its launches are known."""
 
-    def __init__(self, run: Run, source: Source, part: int) -> None:
-        self.run, self.source, self.part = run, source, part
+    def __init__(self, holder: Arm, source: Source, part: int) -> None:
+        self.run: Run = holder.runs.get()
+        self.source, self.part = source, part
         self.streams: dict[str | None, LogStream] = {}
         self._rows: dict[str | None, SampleRows] = {}
         self._writer: TextWriter | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -12,6 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from runs.access import get_run
 from runs.actions.cancel import cancel_run
+from runs.actions.launch import Refused
+from runs.actions.read_again import can_read_again, read_again
+from runs.intake.version import PARSER_VERSION
 from runs.loglines import TAIL, log_part
 from runs.models import LogStream, Run
 from runs.points import newest_stream
@@ -44,16 +48,32 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "csrf": get_token(request),
         "part": log_part(stream, 0, limit=TAIL) if stream else None,
         "stream": stream,
+        **_imported(run),
         "rail": notes_rail(run),
     }
     return render(request, "runs/run_detail.html", context)
+
+
+def _imported(run: Run) -> dict[str, Any]:
+    """What only the page of an import shows: its texts, and rows that are no level."""
+    if not run.imported:
+        return {}
+    attempt = run.attempts.order_by("-n").first()
+    streams = attempt.streams.order_by("part", "role") if attempt else LogStream.objects.none()
+    return {
+        "texts": list(streams),
+        "older": any(stream.parser_version < PARSER_VERSION for stream in streams),
+        "may_read_again": can_read_again(run),
+        "loose_rows": (attempt.facts if attempt else {}).get("loose_rows", []),
+    }
 
 
 @require_safe
 def run_log(request: HttpRequest, pk: int) -> HttpResponseBase:
     """The stored log as text, or its bytes from ``from`` up to ``to``."""
     run = get_run(pk)
-    stream = _stream(run, request.GET.get("role", "server"))
+    part = _offset(request, "part", 0) if "part" in request.GET else None
+    stream = _stream(run, request.GET.get("role", "server"), part)
     start = _offset(request, "from", 0)
     end = min(_offset(request, "to", stream.position), stream.position)
     response = StreamingHttpResponse(
@@ -63,11 +83,13 @@ def run_log(request: HttpRequest, pk: int) -> HttpResponseBase:
     return response
 
 
-def _stream(run: Run, role: str) -> LogStream:
+def _stream(run: Run, role: str, part: int | None) -> LogStream:
+    """The server's log, or another role's; of an import ``part`` names one of several texts."""
     attempt, server = newest_stream(run.pk)
     stream = server
-    if role != LogStream.Role.SERVER:
-        stream = LogStream.objects.filter(attempt__run=run, attempt__n=attempt, role=role).first()
+    if role != LogStream.Role.SERVER or part is not None:
+        chosen = LogStream.objects.filter(attempt__run=run, attempt__n=attempt, role=role)
+        stream = (chosen if part is None else chosen.filter(part=part)).order_by("part").first()
     if stream is None:
         raise Http404("This run has no such log yet.")
     return stream
@@ -85,6 +107,19 @@ def _offset(request: HttpRequest, name: str, default: int) -> int:
 def _pieces(stream: LogStream, start: int, end: int) -> Iterator[bytes]:
     for at in range(start, end, PIECE):
         yield stream.text(at, min(at + PIECE, end))
+
+
+@require_POST
+def run_read_again(request: HttpRequest, pk: int) -> HttpResponse:
+    """Make everything of this run's import anew from its stored texts."""
+    run = get_run(pk)
+    try:
+        count = read_again(campaign=run.campaign, by=person(request))
+    except Refused as refused:
+        messages.error(request, str(refused))
+    else:
+        messages.success(request, f"Read again: {count} run{'s' * (count != 1)} made anew.")
+    return redirect(run)
 
 
 @require_POST

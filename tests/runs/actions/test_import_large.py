@@ -120,7 +120,7 @@ def test_a_half_import_is_hidden_and_the_next_one_removes_it(
     small_pieces: None, member: Client
 ) -> None:
     half = Campaign.objects.create(question="half of it", importing_since=timezone.now())
-    import_large._holder(half, None)
+    import_large.holder_of(half, None)
     assert "half of it" not in text(member.get("/campaigns/"))
     assert "half of it" not in text(member.get("/"))
     assert import_large.remove_half_imports() == 0  # it may still be going on
