@@ -12,6 +12,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Model
 
+from runs.caveats.text.paste import real
 from runs.engines.base import JSON, Request
 from runs.engines.base import Sample as Record
 from runs.intake import storable
@@ -120,7 +121,7 @@ class SampleRows:
     def request(self, record: Request) -> Values:
         """A finished request of llama.cpp: its own speed, what else it said beside it."""
         values = record.values
-        speed, rate = values.get("decode_tok_per_s"), values.get("accept_rate")
+        speed, rate = real(values.get("decode_tok_per_s")), real(values.get("accept_rate"))
         seq, self.seq = self.seq, self.seq + 1
         known: dict[str, Any] = {
             "stream": self.stream,
@@ -130,8 +131,9 @@ class SampleRows:
             "printed_time": (record.time or "")[:30],
             "rank": "",
             "tokens": values.get("output_tokens"),
-            "accept_rate": rate if isinstance(rate, float | int) else None,
-            "output_tps": speed if isinstance(speed, float | int) else None,
+            "accept_len": real(values.get("accept_len")),
+            "accept_rate": rate,
+            "output_tps": speed,
             "extras": as_json(values),
             "offset": self._place(record.offset),
             "line": record.line,

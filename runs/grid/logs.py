@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from runs.models import LogStream, Run, Sample
+from django.db.models import Exists, OuterRef, Q
+
+from runs.models import Level, LogStream, Run, Sample
 from runs.templatetags.measures import number
 
+EXCERPT = 50  # samples; a log with more of them is a whole one
 SHOWN = 6  # lines of one run; its own page has all of them
 
 
@@ -23,13 +26,19 @@ class ImportedLog:
 
 
 def imported_lines(runs: Sequence[Run]) -> list[ImportedLog]:
-    """Logs of imported runs, in two queries; runs of our own are not asked about."""
+    """Logs of imported runs, in two queries; runs of our own are not asked about.
+
+    Where there are levels a whole log is left to the run's page: its first lines say little.
+    """
     imported = {run.pk: run for run in runs if run.imported}
     if not imported:
         return []
-    streams = LogStream.objects.filter(
-        attempt__run__in=list(imported), role=LogStream.Role.SERVER
-    ).select_related("attempt")
+    levels = Level.objects.filter(attempt=OuterRef("attempt"))
+    streams = (
+        LogStream.objects.filter(attempt__run__in=list(imported), role=LogStream.Role.SERVER)
+        .exclude(Q(next_seq__gt=EXCERPT + 1) & Exists(levels))
+        .select_related("attempt")
+    )
     first = Sample.objects.filter(stream__in=list(streams), seq__lte=SHOWN)
     by_stream: dict[int, list[Sample]] = {}
     for sample in first.order_by("stream", "seq"):

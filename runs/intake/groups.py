@@ -27,10 +27,10 @@ _SERVER = (
 )
 _WORDS = {
     "dataset": "{}",
-    "input_len": "input {}",
-    "output_len": "output {}",
+    "input_len": "in={}",
+    "output_len": "out={}",
     "range_ratio": "range ratio {}",
-    "temperature": "temperature {}",
+    "temperature": "temp={}",
     "ignore_eos": "ignore_eos {}",
     "apply_chat_template": "chat template {}",
 }

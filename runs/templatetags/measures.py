@@ -31,6 +31,16 @@ def number(value: float | None, digits: int = 0) -> str:
 
 
 @register.filter
+def figure(value: float | None, digits: int = 6) -> str:
+    """Any measured number in so many significant digits: 240, 1,303.42, 0.0707."""
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    if abs(value) >= 10 ** (digits - 1):
+        return f"{value:,.0f}".replace("-", MINUS)
+    return f"{value:,.{digits}g}".replace("-", MINUS)
+
+
+@register.filter
 def percent(value: float | None, digits: int = 0) -> str:
     """A share (0.24) as "24 %"."""
     if value is None or not math.isfinite(value):

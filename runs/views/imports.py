@@ -21,11 +21,13 @@ from runs.engines.base import Sample
 from runs.engines.redact import redact_text
 from runs.forms.importing import ImportForm
 from runs.intake.build import plan
-from runs.intake.plan import NO_HINTS, Plan, Text
+from runs.intake.client import UNKNOWN
+from runs.intake.plan import NO_HINTS, Client, Plan, Text
 from runs.readers import Reading
 from runs.views.who import person
 
 SHOWN = 200  # rows of each table; all of them are kept
+DEFAULT = "by the tool's default,"
 LONG = 400  # characters of one setting
 KINDS = {
     "sglang-log": "an SGLang log",
@@ -185,25 +187,25 @@ def _server_arms(planned: Plan) -> list[dict[str, Any]]:
             "env": flat(arm.server.env),
             "effective": flat(arm.server.effective),
             "untyped": arm.server.untyped,
-            "client": [
-                (name.replace("_", " "), value)
-                for name, value in flat(
-                    {
-                        "driver": arm.client.driver,
-                        "prompts": arm.client.prompt_set,
-                        "input_tokens": arm.client.input_tokens,
-                        "max_tokens": arm.client.max_tokens,
-                        "temperature": arm.client.temperature,
-                        "ignore_eos": arm.client.ignore_eos,
-                        "seed": arm.client.seed,
-                        **arm.client.extra,
-                    }
-                )
-            ],
+            "client": [(name.replace("_", " "), value) for name, value in _client(arm.client)],
             "launches": arm.launches,
         }
         for arm in planned.arms
     ]
+
+
+def _client(client: Client) -> list[tuple[str, str]]:
+    extra = {DEFAULT if name == "defaults" else name: v for name, v in client.extra.items()}
+    told = {
+        "driver": client.driver if client.driver != UNKNOWN else "",
+        "prompts": client.prompt_set,
+        "input_tokens": client.input_tokens,
+        "max_tokens": client.max_tokens,
+        "temperature": client.temperature,
+        "ignore_eos": client.ignore_eos,
+        "seed": client.seed,
+    }
+    return flat({**told, **extra})
 
 
 def flat(told: dict[str, Any], above: str = "") -> list[tuple[str, str]]:

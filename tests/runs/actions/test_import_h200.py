@@ -73,11 +73,11 @@ def test_the_sweep_is_kept_apart_from_the_other_runs(campaign: Campaign) -> None
         "steps=1": [1, 16, 64],
         "steps=2": [1, 16, 64],
         "steps=3": [1, 16, 64],
-        "no speculation, temperature 0.7": [16],
-        "no speculation, input 4096, output 128": [8],
-        "steps=3, temperature 0.7": [16],
+        "no speculation, temp=0.7": [16],
+        "no speculation, in=4096, out=128": [8],
+        "steps=3, temp=0.7": [16],
     }
-    warm = Arm.objects.get(name="steps=3, temperature 0.7")
+    warm = Arm.objects.get(name="steps=3, temp=0.7")
     assert warm.workload.temperature == 0.7
     assert figure(warm.name, 16) == (2616, 2.74)
     assert figure("steps=3", 16) == (2783, 2.97)

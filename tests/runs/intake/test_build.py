@@ -147,8 +147,8 @@ def test_logs_and_results_of_several_arms_are_paired_by_name() -> None:
     found = planned(*sorted(H200.iterdir()), hints=Hints({}, {"_t07": {"temperature": 0.7}}, {}))
     assert [arm.name for arm in found.arms] == [
         *("no-speculation", "steps=1", "steps=2", "steps=3"),
-        *("no-speculation, temperature 0.7", "no-speculation, input 4096, output 128"),
-        "steps=3, temperature 0.7",
+        *("no-speculation, temp=0.7", "no-speculation, in=4096, out=128"),
+        "steps=3, temp=0.7",
     ]
     main = found.arms[3].launches[0]
     assert [level.row.concurrency for level in main.levels] == [1, 16, 64]

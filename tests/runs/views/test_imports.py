@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.test import Client
 
 from runs import pending
@@ -158,3 +160,71 @@ def test_an_imported_event_has_the_time_that_its_line_prints(member: Client) -> 
     member.post("/import/", {"ticket": ticket(page)})
     page = text(member.get(Campaign.objects.get().runs.get().get_absolute_url()))
     assert '<dt class="muted">20:35:20</dt>' in page
+
+
+H200 = Path(__file__).parents[3] / "showcase" / "h200-standalone-steps"
+REAL = Path(__file__).parents[2] / "cases" / "real_logs"
+
+
+def uploads(*paths: Path) -> dict[str, list[SimpleUploadedFile]]:
+    return {"file": [SimpleUploadedFile(path.name, path.read_bytes()) for path in paths]}
+
+
+def test_several_files_show_what_will_be_made_of_them(member: Client) -> None:
+    files = uploads(H200 / "steps-3.server.log", H200 / "steps-3.bench.jsonl")
+    page = text(member.post("/import/", files))
+    assert "565 samples, 4 results" in page
+    assert "2 arms, 2 launches, 4 levels" in page
+    for words in ("steps-3.server.log", "steps-3.bench.jsonl", "steps-3, t07", "STANDALONE"):
+        assert words in page
+    assert "Not known here by type, kept as written" in page and "--grammar-backend" in page
+    assert "median_itl_ms" in page  # each metric with the tool's own name
+    member.post("/import/", {"ticket": ticket(page)})
+    campaign = Campaign.objects.get()
+    run = campaign.arms.get(name="steps-3").runs.get()
+    page = text(member.get(run.get_absolute_url()))
+    for words in ("sglang.bench_serving", "median_itl_ms", "4,105", "steps-3.bench.jsonl"):
+        assert words in page
+    answer = member.get(f"/runs/{run.pk}/log/?role=load&part=1")
+    told = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+    assert told == (H200 / "steps-3.bench.jsonl").read_bytes()
+
+
+def test_the_page_says_what_the_command_says(
+    member: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = REAL / "vllm_0.32.0_cpu_ngram_spec.log"
+    call_command("read", str(path), "--json")
+    (told,) = json.loads(capsys.readouterr().out)
+    page = text(member.post("/import/", uploads(path)))
+    assert f"{len(told['samples'])} samples" in page
+    assert f"{told['ignored_lines']} other lines ignored" in page
+    assert "a vLLM log" in page
+    for slug in told["caveats"]:
+        assert f"! {slug}" in page
+    for kind in told["events"]:
+        assert kind in page
+
+
+def test_an_engine_without_a_launcher_is_shown_and_not_rerun(member: Client) -> None:
+    page = text(member.post("/import/", uploads(REAL / "vllm_0.32.0_cpu_ngram_spec.log")))
+    member.post("/import/", {"ticket": ticket(page)})
+    arm = Campaign.objects.get().arms.get()
+    assert arm.config.engine == "vllm"
+    assert "interval" in text(member.get(arm.campaign.get_absolute_url()))
+    for answer in (
+        member.get(f"/arms/{arm.pk}/rerun/"),
+        member.get(f"/arms/{arm.pk}/rerun/?set=temperature=0.7"),
+        member.post(f"/arms/{arm.pk}/rerun/", {"more": "1"}),
+    ):
+        assert "vLLM cannot be launched from here yet" in text(answer)
+    assert arm.runs.count() == 1
+
+
+def test_a_server_that_died_is_a_failed_run_with_its_reason(member: Client) -> None:
+    page = text(member.post("/import/", uploads(REAL / "sglang_0.5.17_h200_X_port_busy.log")))
+    assert "ended badly" in page
+    member.post("/import/", {"ticket": ticket(page)})
+    run = Campaign.objects.get().runs.get()
+    assert (run.state, run.reason) == ("failed", "port-taken")
+    assert "address already in use" in run.reason_text
