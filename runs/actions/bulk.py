@@ -27,6 +27,7 @@ NAMES = (
     *("token_usage", "accept_len", "accept_rate", "graph", "output_tps", "input_tps", "new_seq"),
     *("new_tokens", "cached_tokens", "extras", "offset", "line"),
 )
+_ENCODE = json.JSONEncoder(allow_nan=False).encode  # made once: it is asked for every sample
 _INTEGER = 2**31 - 1  # the largest whole number of most columns
 Values = tuple[Any, ...]
 
@@ -70,6 +71,7 @@ class SampleRows:
         self._time: float | None = None
         self._offset = -1
         self._near: set[int] = set()
+        self._ranks: dict[str | None, str] = {}
 
     def row(self, record: Record) -> Values:
         if record.time != self._stamp:
@@ -90,7 +92,7 @@ class SampleRows:
             record.phase,
             self._time,
             (record.time or "")[:30],
-            storable.text(record.rank, 60) if record.rank else "",
+            self._ranks.get(record.rank) or self._rank(record.rank),
             record.running,
             record.waiting,
             record.tokens,
@@ -107,6 +109,13 @@ class SampleRows:
             self._place(record.offset),
             record.line,
         )
+
+    def _rank(self, rank: str | None) -> str:
+        """A rank's text; a server has few, and nearly all lines have the same."""
+        told = storable.text(rank or "", 60)
+        if len(self._ranks) < 1000:
+            self._ranks[rank] = told
+        return told
 
     def _beyond(self, record: Record) -> Values:
         """Keep counts that no column can hold under their names, as words."""
@@ -144,8 +153,8 @@ class SampleRows:
         """The record's offset, or the next free byte of its line."""
         if offset > self._offset:
             self._offset = offset
-            self._near = {offset}
             return offset
+        self._near.add(self._offset)
         while offset in self._near:
             offset += 1
         self._near.add(offset)
@@ -156,7 +165,7 @@ class SampleRows:
 def as_json(extras: dict[str, JSON]) -> str:
     """Nearly always plain numbers; a text that is not is looked at sign by sign."""
     try:
-        told = json.dumps(extras, allow_nan=False)
+        told = _ENCODE(extras)
     except (ValueError, RecursionError):
         told = "\\u"
     return told if "\\u" not in told else json.dumps(storable.mapping(extras))

@@ -28,7 +28,7 @@ from runs.readers.results.registry import HEAD_BYTES, find_format
 from runs.readers.stream import TextReader, Told
 
 # Records of each kind that rules and means are asked about; all samples are stored.
-KEPT = 100_000
+KEPT = 50_000
 PIECE = 4 * 2**20
 
 
@@ -47,6 +47,7 @@ def is_streamed(source: Source) -> bool:
 @contextmanager
 def seldom_collecting() -> Iterator[None]:
     """Records have no cycles: looking for some among all kept ones costs a third of the time."""
+    gc.collect()  # what the page before it left, so that it does not add up
     usual = gc.get_threshold()
     gc.set_threshold(200_000, 50, 1000)
     try:

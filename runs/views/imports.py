@@ -57,6 +57,10 @@ class Found:
     mean_over: str
 
     @property
+    def all_samples(self) -> int:
+        return len(self.reading.samples) + _more(self.reading)
+
+    @property
     def samples(self) -> Any:
         return self.reading.samples[:SHOWN]
 
@@ -169,11 +173,17 @@ def mean_over(samples: Sequence[Sample]) -> str:
 def counts_of(readings: Sequence[Reading]) -> str:
     """ "12 samples, 3 results"; empty if nothing was found."""
     kinds = (
-        (sum(len(r.samples) for r in readings), "sample"),
+        (sum(len(r.samples) + _more(r) for r in readings), "sample"),
         (sum(len(r.requests) for r in readings), "request"),
         (sum(len(r.rows) for r in readings), "result"),
     )
     return ", ".join(f"{n:,} {word}{'s' * (n != 1)}" for n, word in kinds if n)
+
+
+def _more(reading: Reading) -> int:
+    """Samples of a large log that were read and are not held for the page; all are stored."""
+    more = reading.context.get("samples_not_kept")
+    return more if isinstance(more, int) else 0
 
 
 def _server_arms(planned: Plan) -> list[dict[str, Any]]:

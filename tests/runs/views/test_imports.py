@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from django.test import Client
 
 from runs import pending
 from runs.models import Campaign, LogStream, Sample
+from runs.readers import read
+from runs.views.imports import counts_of, found
 from tests.factories import make_person
 from tests.signed_in import text
 
@@ -228,3 +231,10 @@ def test_a_server_that_died_is_a_failed_run_with_its_reason(member: Client) -> N
     run = Campaign.objects.get().runs.get()
     assert (run.state, run.reason) == ("failed", "port-taken")
     assert "address already in use" in run.reason_text
+
+
+def test_samples_that_are_not_held_for_the_page_are_counted() -> None:
+    reading = read(LOG, "a.log")
+    more = replace(reading, context={**reading.context, "samples_not_kept": 1999})
+    assert counts_of([more, reading]) == "2,001 samples"
+    assert found(more, 1).all_samples == 2000
