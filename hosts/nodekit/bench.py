@@ -16,8 +16,7 @@ from . import VERSION, cachepolicy
 from .benchspec import Level, Spec, load_spec
 from .benchtail import Tail, pieces, result_of, text_of
 from .benchtool import Tool
-from .errors import KitError
-from .loadout import FORMAT, Output
+from .loadout import FORMAT, Output, told
 
 POLL_S = 0.1
 PROGRESS_S = 0.5  # at most this often while a bar moves
@@ -26,16 +25,7 @@ QUIET_S = 5.0  # and this often without one, so that a page sees it live
 
 def main(path: str) -> int:
     out = Output(1)
-    try:
-        Run(load_spec(path), out).run()
-    except KitError as error:
-        out.emit("fatal", t=out.clock.now(), message=error.message)
-        return 1
-    except Exception as error:  # whoever reads the file must learn of it in its own form
-        message = "{}: {}".format(type(error).__name__, error)
-        out.emit("fatal", t=out.clock.now(), message=message)
-        return 1
-    return 0
+    return told(out, lambda: Run(load_spec(path), out).run())
 
 
 class Run:

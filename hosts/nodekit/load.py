@@ -11,10 +11,9 @@ from dataclasses import replace
 from typing import Any, Dict, Iterator, List, Optional
 
 from . import VERSION, cachepolicy
-from .errors import KitError
 from .loadclient import Address, Loop, find_address
 from .loadexchange import Job
-from .loadout import FORMAT, Output
+from .loadout import FORMAT, Output, told
 from .loadprompts import Maker, prefixed, prompt_maker, request_bytes, unique_prefix
 from .loadspec import Level, Spec, load_spec
 from .loadstats import Measured, distribution, summarise, total, window
@@ -24,17 +23,7 @@ PROGRESS_S = 0.5
 
 def main(path: str) -> int:
     out = Output(1)
-    try:
-        spec = load_spec(path)
-        Run(spec, out).run()
-    except KitError as error:
-        out.emit("fatal", t=out.clock.now(), message=error.message)
-        return 1
-    except Exception as error:  # whoever reads the file must learn of it in its own form
-        message = "{}: {}".format(type(error).__name__, error)
-        out.emit("fatal", t=out.clock.now(), message=message)
-        return 1
-    return 0
+    return told(out, lambda: Run(load_spec(path), out).run())
 
 
 class Run:

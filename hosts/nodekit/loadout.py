@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import Any, Optional
+from typing import Any, Callable, Optional
+
+from .errors import KitError
 
 FORMAT = 1
 
@@ -32,3 +34,17 @@ class Output:
         data = json.dumps({"type": kind, **fields}).encode() + b"\n"
         while data:
             data = data[os.write(self.fd, data) :]
+
+
+def told(out: Output, work: Callable[[], None]) -> int:
+    """Do the work; whoever reads the stream must learn of a fault in the stream's own form."""
+    try:
+        work()
+    except KitError as error:
+        out.emit("fatal", t=out.clock.now(), message=error.message)
+        return 1
+    except Exception as error:
+        message = "{}: {}".format(type(error).__name__, error)
+        out.emit("fatal", t=out.clock.now(), message=message)
+        return 1
+    return 0
