@@ -22,7 +22,7 @@ from runs.intake.version import PARSER_VERSION
 from runs.models import Arm, Attempt, LogStream, Run
 from runs.models import Event as EventRow
 from runs.models import Sample as SampleRow
-from runs.readers.paste import _Gathered
+from runs.readers.paste import Gathered
 from runs.readers.reading import Reading
 from runs.readers.results.registry import HEAD_BYTES, find_format
 from runs.readers.stream import TextReader, Told
@@ -71,7 +71,7 @@ class LargeLog:
 
         Beyond :data:`KEPT` records of a kind the reading says how many more there were.
         """
-        gathered = _Gathered(KEPT)
+        gathered = Gathered(KEPT)
         reader = TextReader(gathered.other)
         with seldom_collecting():
             for block in blocks(self.source.path, PIECE):

@@ -56,7 +56,7 @@ def read_pieces(pieces: Iterable[bytes], name: str, kept: int | None) -> Reading
 
     With a limit memory does not grow with the text; the context says how many were not kept.
     """
-    gathered = _Gathered(kept)
+    gathered = Gathered(kept)
     reader = TextReader(gathered.other)
     for piece in pieces:
         gathered.take(reader.feed(piece))
@@ -85,7 +85,7 @@ class _Typed:
 
 
 @dataclass(slots=True)
-class _Gathered:
+class Gathered:
     """What the lines gave so far. Others come before the records of the lines behind them."""
 
     kept: int | None
