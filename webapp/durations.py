@@ -18,8 +18,9 @@ class Durations:
     keepalive: float = 10.0  # three missed ones end the link: 30 s to notice a dead peer
     command: float = 30.0  # one control command on a node
     verb: float = 60.0  # one operation of a worker, its soft limit
-    heartbeat: float = 10.0  # a conductor renews its claims
-    claim: float = 30.0  # a claim that was not renewed for so long may be taken over
+    heartbeat: float = 10.0  # a conductor renews its claims, a worker its operation
+    claim: float = 30.0  # what was not renewed for so long may be taken over
+    drain: float = 3.0  # a worker told to end finishes what it holds, or gives it back
     sweep: float = 2.0  # how often a conductor looks for due runs
     watch: float = 1.0  # how often the state of a node's processes is asked
     bell: float = 5.0  # an operation nobody picked up is rung for again

@@ -7,9 +7,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from hosts.models import HostLease
 from runs.actions.move import move
@@ -119,18 +118,20 @@ def plan(attempt: Attempt, kind: str, n: int, fence: int, request: dict[str, Any
 
 
 def plan_again(operation: Operation) -> None:
-    """Put a failed or abandoned operation back; verbs are safe to repeat."""
-    again = Operation.objects.filter(pk=operation.pk).exclude(state=Operation.State.DONE)
-    again.update(state=Operation.State.PLANNED, reason="", error="", ended_at=None, sent_at=None)
+    """Put a failed operation back; verbs are safe to repeat."""
+    _put_back(Operation.objects.filter(pk=operation.pk, state=Operation.State.FAILED))
 
 
-def abandoned(operation: Operation) -> bool:
-    """Whether a worker took it and has been silent for longer than it may work."""
-    limit = timedelta(seconds=settings.DURATIONS.verb + 30)
-    return bool(
-        operation.state == Operation.State.SENT
-        and operation.sent_at
-        and operation.sent_at + limit < timezone.now()
+def take_back_abandoned(operation: Operation) -> bool:
+    """Put it back if the worker that took it has given no sign of life for a claim's length."""
+    silent = Now() - timedelta(seconds=settings.DURATIONS.claim)
+    taken = Operation.objects.filter(pk=operation.pk, state=Operation.State.SENT)
+    return _put_back(taken.filter(Q(beat_at__lt=silent) | Q(beat_at=None))) == 1
+
+
+def _put_back(rows: QuerySet[Operation]) -> int:
+    return rows.update(
+        state=Operation.State.PLANNED, reason="", error="", ended_at=None, sent_at=None
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from runs.models.run import Run
@@ -39,10 +40,16 @@ class OperationQuerySet(models.QuerySet["Operation"]):
                 state=Operation.State.SENT,
                 worker=worker,
                 sent_at=timezone.now(),
+                beat_at=Now(),
                 tries=models.F("tries") + 1,
             )
             == 1
         )
+
+    def give_back(self, worker: str) -> int:
+        """Put back what a worker that is going away still holds; how many that were."""
+        held = self.filter(state=Operation.State.SENT, worker=worker)
+        return held.update(state=Operation.State.PLANNED, sent_at=None, beat_at=None)
 
 
 class Operation(models.Model):
@@ -76,9 +83,11 @@ class Operation(models.Model):
     reason = models.CharField(max_length=30, blank=True)
     error = models.TextField(blank=True)
     worker = models.CharField(max_length=100, blank=True)
+    # how often it was taken: a worker that was overtaken meanwhile settles nothing
     tries = models.PositiveIntegerField(default=0)
     planned_at = models.DateTimeField(auto_now_add=True)
     sent_at = models.DateTimeField(null=True)
+    beat_at = models.DateTimeField(null=True)  # the worker's last sign of life, database time
     ended_at = models.DateTimeField(null=True)
 
     objects = OperationQuerySet.as_manager()
@@ -91,6 +100,10 @@ class Operation(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.n} of {self.attempt}"
 
+    def beat(self) -> bool:
+        """The worker lives. False if the operation has passed on: then it must stop."""
+        return self._mine().update(beat_at=Now()) == 1
+
     def settle(self, *, result: dict[str, Any]) -> bool:
         """Confirm; false if it was settled already (a second delivery came late)."""
         return self._end(state=Operation.State.DONE, result=result)
@@ -99,5 +112,7 @@ class Operation(models.Model):
         return self._end(state=Operation.State.FAILED, reason=reason, error=error)
 
     def _end(self, **values: Any) -> bool:
-        open_ = Operation.objects.filter(pk=self.pk, state=Operation.State.SENT)
-        return open_.update(ended_at=timezone.now(), **values) == 1
+        return self._mine().update(ended_at=timezone.now(), **values) == 1
+
+    def _mine(self) -> OperationQuerySet:
+        return Operation.objects.filter(pk=self.pk, state=Operation.State.SENT, tries=self.tries)

@@ -111,10 +111,60 @@ def test_a_late_second_result_changes_nothing(run: Run) -> None:
     acquire(run)
     operation = ledger.plan(run.attempts.get(), Operation.Kind.PREPARE, 1, 1, {})
     Operation.objects.claim(operation.pk, "w")
+    operation.refresh_from_db()
     assert operation.settle(result={"a": 1})
     assert not operation.settle(result={"a": 2})
     operation.refresh_from_db()
     assert operation.result == {"a": 1}
+
+
+def sent(run: Run, worker: str) -> Operation:
+    acquire(run)
+    planned = ledger.plan(run.attempts.get(), Operation.Kind.PREPARE, 1, 1, {})
+    assert Operation.objects.claim(planned.pk, worker)
+    return Operation.objects.get(pk=planned.pk)
+
+
+def fall_silent(operation: Operation, seconds: float) -> None:
+    then = timezone.now() - timedelta(seconds=seconds)
+    Operation.objects.filter(pk=operation.pk).update(beat_at=then)
+
+
+def test_a_silent_workers_operation_is_taken_back_after_a_claims_length(run: Run) -> None:
+    first = sent(run, "w1")
+    fall_silent(first, 25)
+    assert not ledger.take_back_abandoned(first)
+    fall_silent(first, 31)
+    assert ledger.take_back_abandoned(first)
+    assert Operation.objects.claim(first.pk, "w2")
+    second = Operation.objects.get(pk=first.pk)
+    assert (second.tries, second.worker) == (2, "w2")
+
+
+def test_f08_a_worker_that_was_overtaken_settles_nothing(run: Run) -> None:
+    first = sent(run, "w1")
+    fall_silent(first, 31)
+    ledger.take_back_abandoned(first)
+    assert not first.beat()
+    assert not first.settle(result={"by": "w1"})
+    assert Operation.objects.claim(first.pk, "w2")
+    assert not first.beat()
+    assert not first.settle(result={"by": "w1"})
+    assert not first.fail(reason="unreachable", error="late")
+    second = Operation.objects.get(pk=first.pk)
+    assert second.beat()
+    assert second.settle(result={"by": "w2"})
+
+
+def test_f07_a_worker_that_ends_gives_back_what_it_holds_and_nothing_else(
+    runs: list[Run],
+) -> None:
+    mine = sent(runs[0], "w1")
+    assert Operation.objects.give_back("w2") == 0
+    assert Operation.objects.give_back("w1") == 1
+    mine.refresh_from_db()
+    assert mine.state == Operation.State.PLANNED
+    assert Operation.objects.claim(mine.pk, "w2")
 
 
 def test_a_queued_run_is_cancelled_at_once(run: Run) -> None:
