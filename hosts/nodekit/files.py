@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from typing import Any, BinaryIO, Dict
+from typing import Any, BinaryIO, Dict, Tuple
 
 from . import request as req
 from .errors import KitError
@@ -25,19 +25,28 @@ def read(request: req.Json) -> Dict[str, Any]:
 
 
 def digest(request: req.Json) -> Dict[str, Any]:
-    """Of the bytes that were there when it was asked; the file may be growing."""
-    sha256 = hashlib.sha256()
-    size = 0
+    """Of the bytes that were there when it was asked; the file may be growing.
+
+    `ranges` are [start, end) pairs of byte positions; each gets a hash of its own, in order.
+    """
+    ranges = req.ranges(request, "ranges")
     with open_inside(request) as file:
-        left = os.fstat(file.fileno()).st_size
-        while left > 0:
-            block = file.read(min(left, 1 << 20))
-            if not block:
-                break
-            sha256.update(block)
-            size += len(block)
-            left -= len(block)
-    return {"size": size, "sha256": sha256.hexdigest()}
+        size, sha256 = _hash(file, 0, os.fstat(file.fileno()).st_size)
+        parts = [_hash(file, start, end)[1] for start, end in ranges]
+    return {"size": size, "sha256": sha256, "ranges": parts}
+
+
+def _hash(file: BinaryIO, start: int, end: int) -> Tuple[int, str]:
+    sha256 = hashlib.sha256()
+    file.seek(start)
+    at = start
+    while at < end:
+        block = file.read(min(end - at, 1 << 20))
+        if not block:
+            break
+        sha256.update(block)
+        at += len(block)
+    return at - start, sha256.hexdigest()
 
 
 def open_inside(request: req.Json) -> BinaryIO:

@@ -6,12 +6,13 @@ import json
 import math
 import os
 import re
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from .errors import BadRequest
 
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
+MAX_RANGES = 10000
 
 Json = Dict[str, Any]
 
@@ -106,3 +107,17 @@ def parts(request: Json, key: str) -> List[str]:
     if not all(isinstance(part, str) and "\0" not in part for part in value):
         raise BadRequest("{!r} must hold texts only".format(key))
     return [str(part) for part in value]
+
+
+def ranges(request: Json, key: str) -> List[Tuple[int, int]]:
+    """Pairs [start, end) of byte positions; none if the key is absent."""
+    value = request.get(key, [])
+    if not isinstance(value, list) or len(value) > MAX_RANGES:
+        raise BadRequest("{!r} must be a list of at most {} pairs".format(key, MAX_RANGES))
+    found = []
+    for pair in value:
+        whole_numbers = isinstance(pair, list) and all(type(part) is int for part in pair)
+        if not whole_numbers or len(pair) != 2 or not 0 <= pair[0] <= pair[1]:
+            raise BadRequest("{!r} must hold pairs [start, end] of byte positions".format(key))
+        found.append((pair[0], pair[1]))
+    return found

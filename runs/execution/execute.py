@@ -152,16 +152,14 @@ async def collect(story: Story) -> None:
     """Stop the server, prove that the logs are whole, and judge."""
     await story.follow("server")
     await story.follow("load")
-    jobs = [
-        {**story.job("server"), "log": "server.log"},
-        {**story.job("load"), "log": "load.jsonl"},
-    ]
     stopped = await story.operation(Operation.Kind.STOP, _stop_request(story))
     await drain(story)
     if (lost := findings.lost_sight(stopped["jobs"])) is not None:
         raise lost
     if not findings.was_stopped_by_us(stopped["jobs"]["server"]):
         raise ServerEnded(Reason.SERVER_DIED, "The server ended by itself before it was stopped.")
+    asked = sync_to_async(findings.digest_request)
+    jobs = [story.job(role) | await asked(_attempt(story), role) for role in ("server", "load")]
     collected = await story.operation(Operation.Kind.COLLECT, {"jobs": jobs})
     await sync_to_async(findings.conclude)(story.run, _attempt(story), collected["jobs"])
     await sync_to_async(ledger.end)(
@@ -188,9 +186,13 @@ async def put_away(story: Story, end: Ended) -> None:
 
 
 async def drain(story: Story) -> None:
-    """Read what is left of the logs; their processes have ended."""
+    """Read what is left of the logs; their processes have ended. Given up when nothing comes."""
     for role in list(story.following):
-        await story.wait_for(role, seconds=settings.DURATIONS.command)
+        stored = -1
+        while stored != (now := await sync_to_async(story.stored)(role)):
+            stored = now
+            if await story.wait_for(role, seconds=settings.DURATIONS.command):
+                break
 
 
 async def _may_have_started(story: Story) -> bool:

@@ -151,17 +151,29 @@ def conclude(run: Run, attempt: Attempt, jobs: dict[str, Any]) -> None:
     _load_ended_well(attempt)
 
 
+def digest_request(attempt: Attempt, role: str) -> dict[str, Any]:
+    """The log to be hashed on the node, over the same ranges as were hashed here."""
+    stream = LogStream.objects.get(attempt=attempt, role=role)
+    return {"log": stream.path, "ranges": [[start, end] for start, end, _ in stream.hashed]}
+
+
 def _prove_whole(stream: LogStream, digest: dict[str, Any]) -> None:
-    """Stored bytes against the node's: the count always, the hash where it was kept unbroken."""
-    same_hash = not stream.sha256 or stream.sha256 == digest["sha256"]
-    if stream.position != digest["size"] or not same_hash:
+    """Received bytes against the node's: their count, and the hash of every range."""
+    differing = [
+        f"{start}-{end}"
+        for (start, end, here), there in zip(stream.hashed, digest["ranges"], strict=True)
+        if here != there
+    ]
+    if stream.position != digest["size"] or differing:
+        hashes = f", and the hashes of bytes {', '.join(differing)} differ" if differing else ""
         raise Failed(
             Reason.LOG_MISMATCH,
             f"The {stream.get_role_display()} has {digest['size']} bytes on the node, "
-            f"{stream.position} are stored{'' if same_hash else ', and their hashes differ'}.",
+            f"{stream.position} are stored{hashes}.",
         )
     stream.complete = True
-    stream.save(update_fields=["complete"])
+    stream.sha256 = digest["sha256"]
+    stream.save(update_fields=["complete", "sha256"])
 
 
 def _load_ended_well(attempt: Attempt) -> None:

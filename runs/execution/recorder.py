@@ -43,8 +43,10 @@ class Recorder:
         self._reader = reader(stream.position, stream.lines)
         self._store = store
         self._pending = b""
-        # known only if this recorder has seen the file from its first byte
-        self._hash = hashlib.sha256() if stream.position == 0 else None
+        # A hash cannot be stored half-way and gone on with: each recorder has a range of its own.
+        self._earlier = list(stream.hashed)
+        self._begun = stream.position
+        self._hash = hashlib.sha256()
 
     @property
     def position(self) -> int:
@@ -76,22 +78,25 @@ class Recorder:
     def _commit(self, data: bytes, *, last: bool) -> None:
         clean, secrets = redact(data)
         records = [*self._reader.feed(clean), *(self._reader.finish() if last else ())]
-        if self._hash is not None:
-            self._hash.update(data)
+        seen = self._hash.copy()  # a commit that fails must leave no trace in it
+        seen.update(data)
         with transaction.atomic():
-            self._advance(len(data), data.count(b"\n"), secrets)
+            self._advance(len(data), data.count(b"\n"), secrets, seen.hexdigest())
             LogChunk.of(self.stream, self.stream.position, clean).save(force_insert=True)
             self._store(self.stream, records, time.time())
+        self._hash = seen
         self.stream.refresh_from_db()
         announce(self.stream.attempt.run_id, self.stream.role)
 
-    def _advance(self, length: int, lines: int, secrets: int) -> None:
+    def _advance(self, length: int, lines: int, secrets: int, sha256: str) -> None:
+        end = self.stream.position + length
         seen = LogStream.objects.filter(pk=self.stream.pk, position=self.stream.position)
         moved = seen.update(
             position=F("position") + length,
             lines=F("lines") + lines,
             redacted=F("redacted") + secrets,
-            sha256=self._hash.hexdigest() if self._hash is not None else "",
+            hashed=[*self._earlier, [self._begun, end, sha256]],
+            sha256="" if self._begun else sha256,
         )
         if moved != 1:
             raise Overtaken(f"{self.stream} has moved from {self.stream.position}")

@@ -115,8 +115,8 @@ class Story:
             await operation.arefresh_from_db()
             if operation.state in (Operation.State.DONE, Operation.State.FAILED):
                 return operation
-            if ledger.abandoned(operation):
-                await sync_to_async(ledger.plan_again)(operation)
+            if operation.state == Operation.State.SENT:
+                await sync_to_async(ledger.take_back_abandoned)(operation)
             if operation.state == Operation.State.PLANNED and loop.time() >= next_ring:
                 await sync_to_async(ring)(operation.pk)
                 next_ring = loop.time() + settings.DURATIONS.bell
@@ -160,6 +160,10 @@ class Story:
             return Recorder(stream, find_driver(self.workload.driver).reader, store_load_records)
         reader: Callable[[int, int], Any] = self.engine.log_reader
         return Recorder(stream, reader, store_engine_records)
+
+    def stored(self, role: str) -> int:
+        """Bytes of the job's log that are stored by now."""
+        return LogStream.objects.get(attempt=self.attempt, role=role).position
 
     async def wait_for(self, *roles: str, seconds: float) -> str | None:
         """The first of ``roles`` whose log has ended (its process has exited), else ``None``."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
+from django.db import OperationalError
 
 from hosts.launchers.process import FENCE_KEY
 from hosts.links import open_node
@@ -28,15 +29,23 @@ log = logging.getLogger(__name__)
 Verb = Callable[[Node, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-def perform(operation_id: int) -> None:
-    """Claim the operation, carry it out on its node, and settle it. Told twice, done once."""
-    worker = f"{socket.gethostname()}"
+class Overtaken(Exception):
+    """The operation was given to another worker while this one was silent."""
+
+
+def perform(operation_id: int, worker: str = "") -> None:
+    """Claim the operation, carry it out on its node, and settle it. Told twice, done once.
+
+    ``worker`` names the process that may give the operation back when it is told to end.
+    """
     if not Operation.objects.claim(operation_id, worker):
         return
     operation = Operation.objects.select_related("attempt__run__host").get(pk=operation_id)
     target = operation.attempt.run.host.target()
     try:
-        result = asyncio.run(_on_node(target, operation.kind, operation.request))
+        result = asyncio.run(_with_beats(operation, _on_node(target, operation)))
+    except Overtaken:
+        log.warning("%s was given to another worker; what it did here changes nothing", operation)
     except TransportError as error:
         operation.fail(reason=error.reason, error=str(error))
     except KitError as error:
@@ -49,12 +58,38 @@ def perform(operation_id: int) -> None:
         why = f"{type(error).__name__}: {error}. The worker's log has the details."
         operation.fail(reason=Reason.OPERATION_FAILED, error=why[:1000])
     else:
-        operation.settle(result=result)
+        if not operation.settle(result=result):
+            log.warning("%s was settled by another worker", operation)
 
 
-async def _on_node(target: Target, kind: str, request: dict[str, Any]) -> dict[str, Any]:
+async def _on_node(target: Target, operation: Operation) -> dict[str, Any]:
     async with open_node(target) as node:
-        return await VERBS[kind](node, request)
+        return await VERBS[operation.kind](node, operation.request)
+
+
+async def _with_beats(
+    operation: Operation, work: Coroutine[Any, Any, dict[str, Any]]
+) -> dict[str, Any]:
+    """The work's result, with a sign of life at every heartbeat; raises :class:`Overtaken`."""
+    working = asyncio.create_task(work)
+    try:
+        while True:
+            done, _ = await asyncio.wait([working], timeout=settings.DURATIONS.heartbeat)
+            if done:
+                return working.result()
+            if not await _beat(operation):
+                raise Overtaken
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+
+
+async def _beat(operation: Operation) -> bool:
+    try:
+        return await sync_to_async(operation.beat)()
+    except OperationalError:
+        log.exception("the sign of life of %s could not be written", operation)
+        return True  # nobody said that it has passed on; settling will tell
 
 
 def _kit_words(error: KitError) -> str:
@@ -113,7 +148,10 @@ async def collect(node: Node, request: dict[str, Any]) -> dict[str, Any]:
     jobs = {}
     for job in request["jobs"]:
         status = await node.call("status", job)
-        digest = await node.call("digest", {**job, "path": job["log"]})
+        # it may be a gigabyte: as long as the operation may take
+        digest = await node.call(
+            "digest", {**job, "path": job["log"]}, timeout=settings.DURATIONS.verb
+        )
         jobs[job["role"]] = {"status": status, "digest": digest}
     return {"jobs": jobs}
 

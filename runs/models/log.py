@@ -27,6 +27,8 @@ class LogStream(models.Model):
     position = models.BigIntegerField(default=0)
     lines = models.BigIntegerField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)  # of the bytes received; "" if not known
+    # [start, end, SHA-256] of the received bytes, one for each recorder that stored some of them
+    hashed = models.JSONField(default=list)
     next_seq = models.BigIntegerField(default=1)  # number of the next sample of this stream
     damaged = models.PositiveIntegerField(default=0)
     redacted = models.PositiveIntegerField(default=0)

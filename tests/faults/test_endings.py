@@ -53,8 +53,7 @@ def stored_equals_node(scene: Scene, run: Run) -> None:
         on_node = path.read_bytes()
         assert stream.complete
         assert stream.text() == on_node
-        if stream.sha256:
-            assert stream.sha256 == hashlib.sha256(on_node).hexdigest()
+        assert stream.sha256 == hashlib.sha256(on_node).hexdigest()
         if stream.role == LogStream.Role.SERVER:
             printed = re.findall(rb"Decode batch.*throughput \(token/s\): ([0-9.]+)", on_node)
             stored = Sample.objects.filter(stream=stream, phase="decode")
@@ -187,6 +186,7 @@ def test_another_conductor_goes_on_where_the_first_one_was_cut_off(scene: Scene)
     assert run.attempts.count() == 1
     started = Operation.objects.filter(kind=Operation.Kind.START_LOAD)
     assert [operation.tries for operation in started] == [1]
+    assert len(LogStream.objects.get(attempt__run=run, role="server").hashed) == 2
     stored_equals_node(scene, run)
 
 

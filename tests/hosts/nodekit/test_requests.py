@@ -149,7 +149,18 @@ def test_read_and_digest(node: Node) -> None:
     assert (beyond["data_b64"], beyond["size"]) == ("", 10)
     sha256 = hashlib.sha256(b"0123456789").hexdigest()
     whole = node.call("digest", node.job(path="server.log"))
-    assert whole == {"size": 10, "sha256": sha256}
+    assert whole == {"size": 10, "sha256": sha256, "ranges": []}
+    pieces = node.call("digest", node.job(path="server.log", ranges=[[0, 4], [4, 10]]))
+    assert pieces["ranges"] == [hashlib.sha256(part).hexdigest() for part in (b"0123", b"456789")]
+    assert pieces["sha256"] == sha256
+
+
+@pytest.mark.parametrize("ranges", ["0-4", [[0]], [[4, 0]], [[-1, 2]], [[True, 2]], [["0", "4"]]])
+def test_wrong_ranges_are_refused(node: Node, ranges: object) -> None:
+    node.start("true")
+    node.ended()
+    status, reply = node.ask("digest", node.job(path="server.log", ranges=ranges))
+    assert (status, reply["error"]["code"]) == (2, "bad-request")
 
 
 @pytest.mark.parametrize("path", ["none.txt", "../server/../../../x", "/etc/passwd", ".", ""])

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+from django.db import OperationalError
 
 from runs.actions.store_records import epoch, store_engine_records
 from runs.engines.sglang.log import LogReader
+from runs.execution import findings
+from runs.execution.endings import Failed
 from runs.execution.recorder import Overtaken, Recorder
 from runs.models import LogChunk, LogStream, Run, Sample
 from tests.runs.execution.test_ledger import acquire
@@ -69,7 +72,55 @@ def test_another_recorder_goes_on_where_the_first_one_stopped(stream: LogStream)
     assert list(Sample.objects.values_list("seq", "line")) == [(i, i) for i in range(1, 6)]
     stream.refresh_from_db()
     assert stream.text() == data
-    assert stream.sha256 == ""  # nobody saw the whole file: not known
+    cut = len(log(2))
+    assert stream.hashed == [
+        [0, cut, hashlib.sha256(data[:cut]).hexdigest()],
+        [cut, len(data), hashlib.sha256(data[cut:]).hexdigest()],
+    ]
+    assert stream.sha256 == ""  # nobody here saw the whole file
+
+
+def test_a_commit_that_fails_leaves_no_trace_in_the_hash(stream: LogStream) -> None:
+    def broken(*_: object) -> None:
+        raise OperationalError("database is locked")
+
+    writer = recorder(stream)
+    writer.feed(log(2))
+    writer._store = broken
+    with pytest.raises(OperationalError):
+        writer.flush()
+    writer._store = store_engine_records
+    writer.rewind()
+    writer.feed(log(2))
+    writer.flush()
+    stream.refresh_from_db()
+    assert stream.sha256 == hashlib.sha256(log(2)).hexdigest()
+
+
+def test_the_nodes_hashes_prove_every_range_and_a_flipped_byte_is_found(stream: LogStream) -> None:
+    data = log(5)
+    for end in (2, 4, 5):
+        writer = recorder(stream)
+        writer.feed(data[writer.position : len(log(end))])
+        writer.flush(final=True)
+    stream.refresh_from_db()
+    asked = findings.digest_request(stream.attempt, "server")["ranges"]
+    assert [end - start for start, end in asked] == [len(log(n)) for n in (2, 2, 1)]
+    damaged = data[:300].replace(b"Decode", b"decode") + data[300:]
+    for there in (damaged, data):
+        digest = {
+            "size": len(there),
+            "sha256": hashlib.sha256(there).hexdigest(),
+            "ranges": [hashlib.sha256(there[start:end]).hexdigest() for start, end in asked],
+        }
+        if there is damaged:
+            with pytest.raises(Failed, match=f"the hashes of bytes 0-{len(log(2))} differ"):
+                findings._prove_whole(stream, digest)
+            assert not stream.complete
+    findings._prove_whole(stream, digest)
+    stream.refresh_from_db()
+    assert stream.complete
+    assert stream.sha256 == hashlib.sha256(data).hexdigest()
 
 
 def test_of_two_recorders_of_the_same_bytes_one_is_refused(stream: LogStream) -> None:
