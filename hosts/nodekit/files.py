@@ -5,13 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from typing import Any, BinaryIO, Dict, Tuple
+import time
+from typing import Any, BinaryIO, Dict, Optional, Tuple
 
 from . import request as req
 from .errors import KitError
+from .jsonfile import read_json
+from .logcap import gap_of
 from .rundir import JobDir
 
 MAX_READ_BYTES = 4 * 1024 * 1024
+TOUCH_EVERY_S = 5.0
 
 
 def read(request: req.Json) -> Dict[str, Any]:
@@ -27,16 +31,25 @@ def read(request: req.Json) -> Dict[str, Any]:
 def digest(request: req.Json) -> Dict[str, Any]:
     """Of the bytes that were there when it was asked; the file may be growing.
 
-    `ranges` are [start, end) pairs of byte positions; each gets a hash of its own, in order.
+    `ranges` are [start, end) pairs of byte positions; each gets a hash of its own, in order, or
+    null where bytes of it were dropped (`logcap.py`).
     """
     ranges = req.ranges(request, "ranges")
+    job = JobDir.of(request)
     with open_inside(request) as file:
+        gap = gap_of(job)
         size, sha256 = _hash(file, 0, os.fstat(file.fileno()).st_size)
-        parts = [_hash(file, start, end)[1] for start, end in ranges]
-    return {"size": size, "sha256": sha256, "ranges": parts}
+        parts = [
+            None if gap and start < gap[1] and gap[0] < end else _hash(file, start, end)[1]
+            for start, end in ranges
+        ]
+    if gap:  # what was dropped is known to its supervisor only
+        ended = read_json(job.file("exit.json")) or {}
+        sha256 = ended.get("log_sha256") if ended.get("log_bytes") == size else None
+    return {"size": size, "sha256": sha256, "ranges": parts, "dropped": gap}
 
 
-def _hash(file: BinaryIO, start: int, end: int) -> Tuple[int, str]:
+def _hash(file: BinaryIO, start: int, end: int) -> Tuple[int, Optional[str]]:
     sha256 = hashlib.sha256()
     file.seek(start)
     at = start
@@ -57,3 +70,21 @@ def open_inside(request: req.Json) -> BinaryIO:
         raise KitError("no-such-file", "there is no {!r}".format(request["path"])) from None
     except IsADirectoryError:
         raise KitError("no-such-file", "{!r} is a folder".format(request["path"])) from None
+
+
+def touch(job: JobDir) -> None:
+    """Note that somebody has asked for the job: its dead-man limit counts from here."""
+    now = time.time()
+    try:
+        if abs(now - (touched(job) or 0)) > TOUCH_EVERY_S:
+            os.close(os.open(job.file("asked"), os.O_WRONLY | os.O_CREAT, 0o600))
+            os.utime(job.file("asked"))
+    except OSError:
+        pass  # no such job, or a full disk
+
+
+def touched(job: JobDir) -> Optional[float]:
+    try:
+        return os.stat(job.file("asked")).st_mtime
+    except OSError:
+        return None

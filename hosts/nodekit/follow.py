@@ -9,7 +9,7 @@ from typing import BinaryIO, Optional
 
 from . import request as req
 from .errors import KitError
-from .files import open_inside
+from .files import open_inside, touch
 from .rundir import JobDir
 from .status import status_of
 
@@ -29,6 +29,7 @@ def follow(request: req.Json, stdin: int, stdout: int) -> None:
         while True:
             # Looked at before the read: what was written by then is below, so nothing is cut off.
             over = _is_over(request, job)
+            touch(job)
             if not _copy(file, stdout):
                 return
             if over:

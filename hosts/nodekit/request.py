@@ -72,6 +72,10 @@ def whole(request: Json, key: str, *, least: int, most: Optional[int] = None) ->
     return value
 
 
+def whole_or_none(request: Json, key: str) -> Optional[int]:
+    return None if request.get(key) is None else whole(request, key, least=1)
+
+
 def seconds(request: Json, key: str) -> float:
     value = request.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -18,6 +18,10 @@ OUR_FILES = frozenset(
         "stop.json",
         "exit.json",
         "exit.json.reserved",
+        "heartbeat.json",
+        "heartbeat.json.tmp",
+        "log-gap.json",
+        "asked",
         "supervisor.log",
     ]
 )

@@ -62,6 +62,9 @@ def _spec(request: req.Json, job: JobDir) -> Dict[str, Any]:
         "limits": {
             "wall_s": req.seconds_or_none(limits, "wall_s"),
             "stop_grace_s": req.seconds(limits, "stop_grace_s"),
+            "stall_s": req.seconds_or_none(limits, "stall_s"),
+            "deadman_s": req.seconds_or_none(limits, "deadman_s"),
+            "log_bytes": req.whole_or_none(limits, "log_bytes"),
         },
     }
 

@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, Optional
 
 from . import request as req
+from .files import touch
 from .jsonfile import read_json
 from .locks import is_held
 from .proc import boot_id
@@ -13,7 +14,9 @@ from .rundir import JobDir
 
 
 def status(request: req.Json) -> Dict[str, Any]:
-    return status_of(JobDir.of(request))
+    job = JobDir.of(request)
+    touch(job)
+    return status_of(job)
 
 
 def status_of(job: JobDir) -> Dict[str, Any]:
@@ -28,6 +31,7 @@ def status_of(job: JobDir) -> Dict[str, Any]:
         "state": state or _state_without_supervisor(started),
         "started": started,
         "exit": ended,
+        "heartbeat": read_json(job.file("heartbeat.json")),
         "log_bytes": _log_bytes(job),
     }
 

@@ -39,7 +39,10 @@ def _ask(job: JobDir, request: req.Json, grace_s: float) -> str:
     with exclusive(job.file("gate.lock"), GATE_WAIT_S), fence.admitted(request):
         state = str(status_of(job)["state"])
         if state == "running":
-            write_json(job.file("stop.json"), {"grace_s": grace_s, "at": time.time()})
+            try:
+                write_json(job.file("stop.json"), {"grace_s": grace_s, "at": time.time()})
+            except OSError:
+                pass  # a full disk: it is stopped all the same, with the grace of its start
             _signal_supervisor(read_json(job.file("started.json")))
         return state
 

@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional
 
 from . import proc
 from .errors import KitError
@@ -21,10 +21,10 @@ from .jsonfile import read_json, reserve, write_json, write_reserved
 from .locks import take
 from .rundir import JobDir
 from .spawn import Program, spawn
+from .watch import Watch, disk_free, is_full
 
 ASKED = frozenset([signal.SIGTERM, signal.SIGINT])
 WATCHED = ASKED | {signal.SIGCHLD, signal.SIGHUP}
-LOOK_EVERY_S = 1.0  # a lost SIGCHLD costs this much, nothing more
 LOCK_WAIT_S = 2.0  # `status` looks at the lock for microseconds at a time
 
 
@@ -53,6 +53,7 @@ class Supervisor:
         self.report_fd = report_fd
         self.pid = 0
         self.status: Optional[int] = None
+        self.watch = Watch(job, spec)
 
     def run(self) -> None:
         alive = take(self.job.file("alive.lock"), LOCK_WAIT_S)
@@ -119,20 +120,22 @@ class Supervisor:
         return End(reason, self.status)
 
     def _watch(self) -> str:
-        """Until the program has ended, we are asked to end it, or its time is up."""
-        wall = self.spec["limits"]["wall_s"]
-        deadline = None if wall is None else time.monotonic() + wall
+        """Until the program has ended, we are asked to end it, or a limit is reached."""
         while True:
             self._reap()
             if self.status is not None:
-                return "exited"
-            left = LOOK_EVERY_S if deadline is None else deadline - time.monotonic()
-            if left <= 0:
-                return "wall-limit"
-            got = signal.sigtimedwait(WATCHED, min(LOOK_EVERY_S, left))
+                return self._how_it_exited()
+            reached = self.watch.look()
+            if reached is not None:
+                return reached
+            got = signal.sigtimedwait(WATCHED, self.watch.pause())
             if got is not None and got.si_signo in ASKED:
                 self._reap()
-                return "stopped" if self.status is None else "exited"
+                return "stopped" if self.status is None else self._how_it_exited()
+
+    def _how_it_exited(self) -> str:
+        """A program that fails on a full disk has failed of that, whatever it says itself."""
+        return "disk-full" if self.status and is_full(self.job.path) else "exited"
 
     def _reap(self) -> None:
         while True:
@@ -155,7 +158,7 @@ class Supervisor:
         return [p for p in processes if p.pid in ours or self.pid in (p.sid, p.pgid)]
 
     def _write_exit(self, end: End) -> None:
-        size, digest = _size_and_sha256(self.job.file(self.spec["log"]))
+        size, digest = self.watch.cap.size_and_sha256()
         code = os.WEXITSTATUS(end.status) if end.status >= 0 and os.WIFEXITED(end.status) else None
         killed = end.status >= 0 and os.WIFSIGNALED(end.status)
         record = {
@@ -165,19 +168,7 @@ class Supervisor:
             "at": time.time(),
             "log_bytes": size,
             "log_sha256": digest,
+            "disk_free": disk_free(self.job.path),
+            "survivors": [process.pid for process in self._members()][:20],
         }
         write_reserved(self.job.file("exit.json"), record)
-
-
-def _size_and_sha256(path: str) -> Tuple[Optional[int], Optional[str]]:
-    """Unknown for a log that someone took away: the exit is recorded all the same."""
-    digest = hashlib.sha256()
-    size = 0
-    try:
-        with open(path, "rb") as file:
-            for block in iter(lambda: file.read(1 << 20), b""):
-                size += len(block)
-                digest.update(block)
-    except OSError:
-        return None, None
-    return size, digest.hexdigest()

@@ -239,7 +239,9 @@ def test_another_boot_id_means_rebooted(node: Node) -> None:
 
 
 def test_an_unknown_job_is_absent(node: Node) -> None:
-    absent = {"state": "absent", "started": None, "exit": None, "log_bytes": None}
+    absent = {
+        "state": "absent", "started": None, "exit": None, "heartbeat": None, "log_bytes": None
+    }  # fmt: skip
     assert node.status() == absent
 
 

@@ -149,7 +149,7 @@ def test_read_and_digest(node: Node) -> None:
     assert (beyond["data_b64"], beyond["size"]) == ("", 10)
     sha256 = hashlib.sha256(b"0123456789").hexdigest()
     whole = node.call("digest", node.job(path="server.log"))
-    assert whole == {"size": 10, "sha256": sha256, "ranges": []}
+    assert whole == {"size": 10, "sha256": sha256, "ranges": [], "dropped": None}
     pieces = node.call("digest", node.job(path="server.log", ranges=[[0, 4], [4, 10]]))
     assert pieces["ranges"] == [hashlib.sha256(part).hexdigest() for part in (b"0123", b"456789")]
     assert pieces["sha256"] == sha256
