@@ -19,6 +19,7 @@ COMMANDS = {
     "stop": ("stop", "stop"),
     "http": ("http", "ask"),
     "listeners": ("listeners", "listeners"),
+    "gpu-processes": ("gpus", "gpu_processes"),
     "read": ("files", "read"),
     "digest": ("files", "digest"),
 }
@@ -39,6 +40,10 @@ def main(arguments: List[str]) -> int:
         from . import bench
 
         return bench.main(arguments[1])
+    if command == "gpu" and len(arguments) == 2:
+        from . import gpusample
+
+        return gpusample.main(arguments[1])
     return _follow() if command == "follow" else _answer(command)
 
 

@@ -1,50 +1,97 @@
-"""The node's GPUs as `nvidia-smi` tells them."""
+"""The node's GPUs as `nvidia-smi` tells them, and who is on them."""
 
 from __future__ import annotations
 
-import subprocess
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-FIELDS = ("index", "name", "uuid", "memory.total", "driver_version")
-WAIT_S = 15.0  # without persistence mode the driver is loaded for the question
+from . import gpuowners, nvsmi
+from . import request as req
+from .errors import BadRequest
+
+FIELDS = ("index", "uuid", "memory.total", "driver_version", "name")
+BUSY_FIELDS = ("index", "uuid", "memory.total", "memory.used", "name")
+# The name last: it may hold commas.
+PROCESS_FIELDS = ("gpu_uuid", "pid", "used_gpu_memory", "process_name")
 MIB = 1024 * 1024
 
 
 def gpus() -> Tuple[List[Dict[str, Any]], Optional[str]]:
     """The GPUs, and a remark when they could not be asked for."""
-    command = ["nvidia-smi", "--query-gpu=" + ",".join(FIELDS), "--format=csv,noheader,nounits"]
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=WAIT_S,
-        )
-    except FileNotFoundError:
-        return [], "nvidia-smi is not installed"
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return [], "nvidia-smi did not answer: {}".format(error)
-    said = done.stdout.decode("utf-8", "replace")
-    if done.returncode != 0:
-        return [], "nvidia-smi failed: {}".format(said.strip()[:500])
-    return parse(said), None
+        answer = nvsmi.ask("gpu", FIELDS)
+    except nvsmi.Silent as error:
+        return [], str(error)
+    return [
+        {
+            "index": nvsmi.whole(row["index"]),
+            "name": row["name"],
+            "uuid": row["uuid"],
+            "memory_bytes": in_bytes(row["memory.total"]),
+            "driver": row.get("driver_version"),
+        }
+        for row in answer.rows
+        if nvsmi.whole(row["index"]) is not None
+    ], None
 
 
-def parse(said: str) -> List[Dict[str, Any]]:
-    """Values it cannot tell ("[N/A]", "[Unknown Error]") are unknown, never 0."""
+def in_bytes(mib: Optional[str]) -> Optional[int]:
+    found = nvsmi.whole(mib)
+    return None if found is None else found * MIB
+
+
+def chosen(request: req.Json) -> Optional[List[str]]:
+    """The GPUs asked for, by index or UUID; None for all.
+
+    A part of a GPU (MIG) cannot be asked for by itself: then all are looked at.
+    """
+    given = request.get("gpus")
+    if given is None:
+        return None
+    if not isinstance(given, list) or not all(isinstance(each, (str, int)) for each in given):
+        raise BadRequest("'gpus' must be a list of indices or UUIDs, or null")
+    names = [str(each).strip() for each in given]
+    if not all(name.isdigit() or name.startswith(("GPU-", "MIG-")) for name in names):
+        raise BadRequest("'gpus' must hold indices or UUIDs")
+    return None if not names or any(name.startswith("MIG-") for name in names) else names
+
+
+def gpu_processes(request: req.Json) -> Dict[str, Any]:
+    """The chosen GPUs with their memory, and the processes on them with name, user and job."""
+    which = chosen(request)
+    try:
+        cards = nvsmi.ask("gpu", BUSY_FIELDS, which).rows
+        told = nvsmi.ask("compute-apps", PROCESS_FIELDS).rows
+    except nvsmi.Silent as error:
+        return {"gpus": [], "processes": [], "note": str(error)}
+    indices = {row["uuid"]: nvsmi.whole(row["index"]) for row in cards}
+    listed = [
+        {
+            "index": nvsmi.whole(row["index"]),
+            "name": row["name"],
+            "memory_bytes": in_bytes(row["memory.total"]),
+            "memory_used_bytes": in_bytes(row["memory.used"]),
+        }
+        for row in cards
+    ]
+    return {"gpus": listed, "processes": described(told, indices), "note": None}
+
+
+def described(
+    rows: Sequence[Dict[str, Optional[str]]], indices: Dict[Optional[str], Optional[int]]
+) -> List[Dict[str, Any]]:
+    """The processes of the GPUs in `indices` (by UUID); what cannot be told of one is null."""
     found = []
-    for line in said.splitlines():
-        cells = [None if cell.startswith("[") else cell for cell in map(str.strip, line.split(","))]
-        if len(cells) == len(FIELDS) and cells[0] is not None and cells[0].isdigit():
-            index, name, uuid, memory, driver = cells
+    for row in rows:
+        pid = nvsmi.whole(row["pid"])
+        if pid is not None and row["gpu_uuid"] in indices:
             found.append(
                 {
-                    "index": int(index or 0),
-                    "name": name,
-                    "uuid": uuid,
-                    "memory_bytes": int(memory) * MIB if memory and memory.isdigit() else None,
-                    "driver": driver,
+                    "gpu": indices[row["gpu_uuid"]],
+                    "pid": pid,
+                    "name": row["process_name"] or gpuowners.name_of(pid),
+                    "user": gpuowners.user_of(pid),
+                    "memory_bytes": in_bytes(row["used_gpu_memory"]),
+                    "job": gpuowners.job_of(pid),
                 }
             )
     return found
