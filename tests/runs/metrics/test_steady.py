@@ -76,7 +76,7 @@ TABLE = {
 @pytest.mark.parametrize(("concurrency", "requests"), TABLE)
 def test_whole_runs_are_bent_and_the_shared_window_is_not(concurrency: int, requests: int) -> None:
     whole_run, all_lines, shared = [], [], []
-    for seed in range(4):
+    for seed in range(6):
         done, lines, step, tokens = closed_loop(concurrency, requests, seed)
         true = concurrency / step
         whole = Span(min(s for s, _ in done), max(e for _, e in done))
@@ -92,7 +92,7 @@ def test_whole_runs_are_bent_and_the_shared_window_is_not(concurrency: int, requ
     assert abs(fmean(shared)) <= 0.005
     by_client, by_lines = (share / 100 for share in TABLE[concurrency, requests])
     # lengths and step times of the table's own simulation are not ours: the size of it is
-    assert fmean(whole_run) == pytest.approx(by_client, abs=0.03)
+    assert fmean(whole_run) == pytest.approx(by_client, abs=0.04)
     assert fmean(all_lines) == pytest.approx(by_lines, abs=0.06)
 
 
