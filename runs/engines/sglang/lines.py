@@ -69,6 +69,7 @@ def read_batches(text: str, *, offset: int, line: int, terminated: bool) -> list
     """Read every batch record of one line.
 
     `terminated` says whether the line ended with a newline; without one its last value is unknown.
+    The stamp of a record glued to another one ends that one's last value as a newline does.
     """
     heads = list(_HEAD.finditer(text))
     if heads and _REQUEST_ECHO.search(text, 0, heads[0].start()):
@@ -81,7 +82,8 @@ def read_batches(text: str, *, offset: int, line: int, terminated: bool) -> list
         # A second record in the line is told from the first by a position inside the line.
         at = offset + begin
         piece = text[begin:end]
-        body = _read_body(text[head.end() : end], whole=terminated and last)
+        whole = terminated if last else _STAMP.match(text, end) is not None
+        body = _read_body(text[head.end() : end], whole=whole)
         records.append(_record(head, piece, body, stamp(text[begin : head.start()]), at, line))
         begin = end
     return records
