@@ -25,6 +25,7 @@ HINTS = (
     "args=",
     " end.",
     " begin.",
+    " bs [",
     "llocated.",
     "upper bound",
     "max_",
@@ -100,7 +101,7 @@ def _nothing(_: str) -> _Data:
 
 _N = r"(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)"
 _CAPTURE = re.compile(r"Capture (.{1,80}?) (?:begin|end)\.")
-_SIZES = re.compile(r"\b(?:bs|num_tokens)=\[([0-9, ]{0,8000})\]")
+_SIZES = re.compile(r"\b(?:bs|num_tokens)[= ]\[([0-9, ]{0,8000})\]")
 _TYPE = re.compile(r"type=([A-Za-z0-9_]{1,100})")
 _TIMING = re.compile(r"([a-z_0-9]{1,60})=([0-9]{1,9}(?:\.[0-9]{1,6})?)(?=[,} ]|\Z)")
 _CAPTURE_NUMBERS = _numbers(
@@ -130,6 +131,14 @@ def _capture(text: str) -> _Data | None:
 def _capture_begin(text: str) -> _Data | None:
     data = _capture(text)
     return data if data is not None and "sizes" in data else None
+
+
+def _capture_list(text: str) -> _Data | None:
+    """Older releases: 'Capture cuda graph bs [1, 2, 4]'."""
+    match, sizes = re.search(r"Capture (.{1,80}?) bs \[", text), _SIZES.search(text)
+    if match is None or sizes is None:
+        return None
+    return {"what": match[1], "sizes": [int(n) for n in re.findall(r"[0-9]{1,9}", sizes[1])]}
 
 
 def _weights(text: str) -> _Data:
@@ -205,6 +214,7 @@ _KINDS = (
     _Kind("capacity", "max_total_num_tokens=", _CAPACITY),
     _Kind("graph_captured", " end.", _capture),
     _Kind("graph_capture_sizes", " begin.", _capture_begin),
+    _Kind("graph_capture_sizes", " bs [", _capture_list),
     _Kind("startup_timings", "Engine startup timings (s):", _timings),
     _Kind("server_ready", "The server is fired up and ready to roll!", _nothing),
     _Kind("limit_reset", "Max running requests is reset", _limit),
