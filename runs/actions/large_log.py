@@ -85,7 +85,7 @@ class LargeLog:
             with each():
                 self._store(told)
                 self._finish()
-        return gathered.reading(self.source.name, reader.width)
+        return gathered.reading(self.source.name)
 
     def _writer_of_text(self) -> TextWriter:
         if self._writer is None:

@@ -1,5 +1,6 @@
 """Settings that stand in the text itself: a launch command, the server's own dump, a request."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,7 +18,14 @@ _LAUNCH = re.compile(
 )
 # A usage line, not a command: '--model-path <model> [options]'.
 _USAGE = re.compile(r"<[a-z][a-z _-]{0,40}>|\[options\]")
-_SIMULATED = re.compile(r"\bSGLANG_SIMULATE_ACC_LEN=([0-9]{1,4}(?:\.[0-9]{1,6})?)(?=[\s'\"\\;]|\Z)")
+# In a shell, a unit, a compose file: NAME=2.6, NAME="2.6", NAME: '2.6'.
+_SIMULATED = re.compile(
+    r"\bSGLANG_SIMULATE_ACC_LEN(?:=|\"?:\s{0,4})[\"']?([0-9]{1,4}(?:\.[0-9]{1,6})?)(?=[\s'\"\\;,]|\Z)"
+)
+# Prose goes on with such a word behind a command's name: 'restart vllm serve with --headless'.
+_PROSE = re.compile(
+    r"(?i)(?:with|and|or|to|was|is|has|had|for|in|on|by|using|then|again|process|command|failed)\s"
+)
 _ENVIRONMENT = re.compile(r"\b([A-Z][A-Z0-9_]{2,60})=(\S{1,300})")
 _TEMPERATURE = re.compile(r"\"temperature\"\s{0,4}:\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6})?)(?=\s*[,}])")
 _MAX_TOKENS = re.compile(
@@ -75,7 +83,7 @@ FLAG_SETTINGS = tuple(dict.fromkeys(_FLAG_NAMES.values()))
 def launch_flags(text: str) -> Flags | None:
     """Read the flags of a launch command in the line, or None when there is none to be read."""
     match = _LAUNCH.search(text[:_LINE_LIMIT])
-    if match is None or _USAGE.search(match[1]):
+    if match is None or _USAGE.search(match[1]) or _PROSE.match(match[1].lstrip("`'\" ")):
         return None
     return loose_flags(shell_words(redact_text(match[1])))
 
@@ -113,7 +121,26 @@ def _as_written(words: Sequence[str]) -> Flags:
 
 def flag_settings(flags: Mapping[str, object]) -> dict[str, JSON]:
     """Give what flags say, under our names."""
-    return {name: as_json(flags[flag]) for flag, name in _FLAG_NAMES.items() if flag in flags}
+    told = {name: as_json(flags[flag]) for flag, name in _FLAG_NAMES.items() if flag in flags}
+    return told | _vllm_speculation(_speculative_config(flags))
+
+
+def _speculative_config(flags: Mapping[str, object]) -> dict[str, JSON]:
+    """Read vLLM's flag, one JSON object or a flag for each of its keys."""
+    found: dict[str, JSON] = {}
+    for flag, value in flags.items():
+        name, _, key = flag.partition(".")
+        if name not in ("--speculative-config", "-sc"):
+            continue
+        if key:
+            found[key] = as_json(value)
+        elif isinstance(value, str):
+            try:
+                told = json.loads(value)
+            except (ValueError, RecursionError):
+                told = None
+            found |= told if isinstance(told, dict) else {}
+    return found
 
 
 def typed_settings(text: str) -> dict[str, JSON]:
@@ -196,7 +223,11 @@ def _vllm_speculation(config: JSON) -> dict[str, JSON]:
     if not isinstance(config, dict):
         return {}
     names = {"method": "spec_algorithm", "num_speculative_tokens": "num_speculative_tokens"}
-    return {name: config[key] for key, name in names.items() if config.get(key) is not None}
+    found = {name: config[key] for key, name in names.items() if config.get(key) is not None}
+    length = config.get("synthetic_acceptance_length")
+    if isinstance(length, int | float) and not isinstance(length, bool):
+        found["simulate_acc_len"] = float(length)
+    return found
 
 
 def told_settings(events: Iterable[Event], samples: Sequence[Sample]) -> dict[str, JSON]:

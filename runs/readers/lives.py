@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 
 from runs.engines.base import JSON, Event, Sample
 from runs.readers.carriers import Origin
-from runs.readers.context import flag_settings, loose_flags, server_settings
+from runs.readers.context import flag_settings, launch_flags, loose_flags, server_settings
 from runs.readers.words import shell_words
 
 # '# run 2', '## steps=3', '=== baseline ===', '--- B ---'.
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s{1,4}|={2,8}\s{1,4}|-{2,8}\s{1,4})([^\s=\-#].{0,300})")
-# 'baseline:', 'with 3 steps:', '**steps=3**': a few words on a line of their own.
+# 'baseline:', '关闭投机:', '**steps=3**', '【基线】': a few words on a line of their own.
 _WORDS = re.compile(
-    r"\s{0,3}(?:\*\*(?P<bold>[^*\[\]{}]{1,80})\*\*:?|(?P<plain>[A-Za-z0-9][^\[\]{}\"'|]{0,60}):)\s*\Z"
+    r"\s{0,3}(?:\*\*(?P<bold>[^*\[\]{}]{1,80})\*\*[:\uff1a]?|\u3010(?P<cornered>[^\u3010\u3011]{1,60})\u3011"
+    r"|(?P<plain>[^\W_][^\[\]{}\"'|]{0,60})[:\uff1a])\s*\Z"
 )
 _NO_HEADING = re.compile(r"(?i)traceback|exception|error|warning|fail|call last|stack|thread")
 _DEAD = ("crash", "port_in_use")
@@ -45,7 +46,6 @@ class Life:
     failed: bool = False
     stopped: bool = False
     armed: bool = False  # its arguments were dumped
-    headed: int | None = None  # the line of its heading
     samples: list[int] = field(default_factory=list)
 
     @property
@@ -56,7 +56,7 @@ class Life:
 @dataclass(slots=True)
 class _Stream:
     lives: list[Life]
-    heading: tuple[str, int] | None = None
+    heading: str | None = None
 
 
 class Lives:
@@ -70,19 +70,12 @@ class Lives:
         self._last: dict[str | None, int] = {}
         self.late: set[int] = set()
 
-    def heading(self, text: str, origin: Origin, line: int) -> None:
+    def heading(self, text: str, origin: Origin) -> None:
         """Take a line that may set the next samples apart."""
         match = _HEADING.match(text)
         words = match[1].rstrip(" =-#") if match else _launch(text) or _few_words(text)
         if words:
-            self._stream(origin).heading = (words, line)
-
-    def unfolded(self, line: int, words: str) -> None:
-        """Take the whole of a heading that a terminal had folded."""
-        for life in self.all():
-            if life.headed == line:
-                life.label = words[:2000]
-                life.settings = {**life.settings, **_heading_settings(words)}
+            self._stream(origin).heading = words
 
     def results(self, source: str | None, line: int) -> None:
         """Take the end of a block of results: the client's run is over."""
@@ -137,8 +130,8 @@ class Lives:
         elif self._set_apart(stream, life, origin, line):
             life = self._begin(stream, origin, None, line, real=False)
         if stream.heading is not None:
-            life.label, life.headed = stream.heading
-            life.settings = {**_heading_settings(stream.heading[0]), **life.settings}
+            life.label = stream.heading[:2000]
+            life.settings = {**_heading_settings(stream.heading), **life.settings}
             stream.heading = None
         if life.failed and not life.samples and life.ready is None:
             alive = [each for each in stream.lives if each.served and not each.stopped]
@@ -204,13 +197,13 @@ def _few_words(text: str) -> str | None:
     match = _WORDS.match(text)
     if match is None or _NO_HEADING.search(text) or len(text.split()) > 8:
         return None
-    return (match["bold"] or match["plain"]).strip()
+    return (match["bold"] or match["cornered"] or match["plain"]).strip()
 
 
 def _launch(text: str) -> str | None:
     """Give a launch command as the heading of what comes after it."""
     if "sglang.launch_server" in text or "sglang serve" in text or "vllm serve" in text:
-        return text.strip()[:2000] if " -" in text else None
+        return text.strip()[:2000] if " -" in text and launch_flags(text) is not None else None
     return None
 
 

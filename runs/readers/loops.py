@@ -9,7 +9,10 @@ _LONGEST_PERIOD = 24
 _MANY_WORDS = 4000
 _MANY_SIGNS = 4000
 # In scripts without blanks a loop is one long word: the same few letters, ten times and more.
-_SYLLABLES = re.compile(r"([^\W\d_]{1,12}?)\1{9,}")
+# Their punctuation may stand in it.
+_SYLLABLES = re.compile(
+    r"((?:[^\W\d_]|[,.!?;\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]){1,16}?)\1{9,}"
+)
 _WORD = re.compile(r"[^\W\d_]{1,40}")
 
 
@@ -20,9 +23,11 @@ def looping(text: str) -> str | None:
     """
     if len(text) < _MIN_LETTERS * 2:
         return None
-    written = _SYLLABLES.search(text[:_MANY_SIGNS])
-    if written and (len(written[1]) > 1 or not written[1].isascii()):
-        return written[1]
+    for written in _SYLLABLES.finditer(text[:_MANY_SIGNS]):
+        if any(sign.isalpha() and not sign.isascii() for sign in written[1]):
+            return written[1]
+        if len(written[1]) > 1 and written[1].isalpha():
+            return written[1]
     words = text.split(None, _MANY_WORDS)[:_MANY_WORDS]
     for period in range(1, min(_LONGEST_PERIOD, len(words) // _MIN_TIMES) + 1):
         run = 0

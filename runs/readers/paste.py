@@ -17,6 +17,7 @@ from runs.readers.carriers import Origin
 from runs.readers.carriers.signs import last_state
 from runs.readers.context import FLAG_SETTINGS, told_settings, typed_settings
 from runs.readers.derive import derived
+from runs.readers.folded import Folded
 from runs.readers.lives import Life, Lives
 from runs.readers.loops import looping
 from runs.readers.reading import Kind, Reading, short_rows
@@ -35,7 +36,6 @@ _ELISION = re.compile(r"\s{0,8}(?:\[?(?:\.{3}|…)\]?|\[\s?snip\s?\]|<snip>|\(\.
 # Lines of a command that goes on behind a backslash.
 _MANY_LINES = 400
 _MANY_OFFSETS = 2000
-_MANY_PARTS = 40
 _ENGINE_KINDS: dict[str, Kind] = {
     "sglang": "sglang-log",
     "vllm": "vllm-log",
@@ -61,27 +61,7 @@ def read_pieces(pieces: Iterable[bytes], name: str, kept: int | None) -> Reading
     for piece in pieces:
         gathered.take(reader.feed(piece))
     gathered.take(reader.finish())
-    return gathered.reading(name, reader.width)
-
-
-@dataclass(slots=True)
-class _Typed:
-    """A command as it stands in its line, and the lines below it, in case it was folded."""
-
-    line: int
-    parts: list[str]
-
-    def follows(self, line: int) -> bool:
-        return line == self.line + len(self.parts) and len(self.parts) < _MANY_PARTS
-
-    def joined(self, width: int) -> str:
-        """Put the parts together up to the first that does not fill the terminal's width."""
-        whole = ""
-        for piece in self.parts:
-            whole += piece + (" " if len(piece) == width - 1 else "")
-            if len(piece) < width - 1:
-                break
-        return whole
+    return gathered.reading(name)
 
 
 @dataclass(slots=True)
@@ -103,7 +83,7 @@ class Gathered:
     offsets: list[float] = field(default_factory=list)
     waiting: list[Other] = field(default_factory=list)
     command: list[str] = field(default_factory=list)
-    typed: list[_Typed] = field(default_factory=list)
+    folded: Folded = field(default_factory=Folded)
     ignored: int = 0
     access: int = 0
     elided: bool = False
@@ -125,6 +105,7 @@ class Gathered:
             while index < len(lines) and lines[index].line < each.record.line:
                 self._line(lines[index])
                 index += 1
+            self._settled(self.folded.flush())
             self._record(each)
         for line in lines[index:]:
             self._line(line)
@@ -198,6 +179,14 @@ class Gathered:
             self.access += 1
             self.ignored += 1
             return
+        self._settled(self.folded.push(other))
+
+    def _settled(self, lines: list[tuple[Other, int]]) -> None:
+        for line, parts in lines:
+            self._whole(line, parts)
+
+    def _whole(self, other: Other, parts: int) -> None:
+        """Take a line, or the `parts` lines of one that was folded."""
         raw = decoded(other.text)
         taken = self.results.take(
             raw,
@@ -211,7 +200,7 @@ class Gathered:
             if _RULE.match(text):
                 self.lives.results(other.origin.source, other.line)
             return
-        self.ignored += 1
+        self.ignored += parts
         if _ELISION.match(text):
             self.elided = True
         self._typed(text, other)
@@ -226,14 +215,8 @@ class Gathered:
             return
         whole = " ".join([*self.command, text]) if self.command else text
         self.command = []
-        for typed in self.typed[-_MANY_PARTS:]:
-            if typed.follows(other.line):
-                typed.parts.append(text)
-        told = typed_settings(whole)
-        if told or text.startswith("$ "):
-            self.typed.append(_Typed(other.line, [whole]))
-        self._settle(told)
-        self.lives.heading(whole, other.origin, other.line)
+        self._settle(typed_settings(whole))
+        self.lives.heading(whole, other.origin)
 
     def _settle(self, told: dict[str, JSON]) -> None:
         if "launch_flags" in told:  # another server: nothing of the last one holds for it
@@ -241,13 +224,9 @@ class Gathered:
                 self.context.pop(name, None)
         self.context |= told
 
-    def reading(self, name: str, width: int | None) -> Reading:
-        """Put everything together. `width` is that of the terminal that folded records, if any."""
-        for typed in self.typed if width is not None else ():
-            widest = max(width or 0, len(typed.parts[0]))
-            if width is not None and width - 1 <= widest <= width + 1:
-                self._settle(typed_settings(typed.joined(widest)))
-                self.lives.unfolded(typed.line, typed.joined(widest))
+    def reading(self, name: str) -> Reading:
+        """Put everything together."""
+        self._settled(self.folded.flush())
         found = self.results.finish()
         samples = tuple(self._segmented())
         results = self._with_run_lengths(found)

@@ -88,11 +88,6 @@ class TextReader:
         self._engine: str | None = None
         self._servers: set[str] = set()
 
-    @property
-    def width(self) -> int | None:
-        """The width of the terminal that folded the records so far, None while none was folded."""
-        return self._width
-
     def feed(self, data: bytes) -> list[Told]:
         """Take the next bytes and give the records that became certain."""
         for line in self._feed.push(data):
@@ -141,7 +136,7 @@ class TextReader:
         begin, beginning, sample, wrapped = self._held
         if wrapped is None:
             records = [sample] if sample else self._records(begin, beginning)
-            wrapped = Wrapped(beginning.message, records, self._width)
+            wrapped = Wrapped(begin, beginning, records, self._width)
             self._held = _Held(begin, beginning, sample, wrapped)
         if not line.terminated or not wrapped.take(line, carried):
             self._release()
@@ -168,8 +163,11 @@ class TextReader:
                 lambda message: self._records(begin, carried._replace(message=message))
             )
             if whole is not None:
+                records, taken = whole
                 self._width = max(self._width or 0, wrapped.width)
-                self._tell(whole, carried, self._engine)
+                self._tell(records, carried, self._engine)
+                for line, rest in wrapped.rest[taken:]:
+                    self._take(line, rest)
                 return
         if sample is not None:
             self._engine = "sglang"

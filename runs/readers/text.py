@@ -52,7 +52,8 @@ def _too_large(name: str, size: int, form: str) -> Reading:
 
 
 def _is_json(data: bytes) -> bool:
-    return data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and data[:3] != b"[20"
+    head = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
+    return head[:1] in (b"{", b"[") and head[:3] != b"[20"
 
 
 def _is_log(head: bytes) -> bool:

@@ -5,12 +5,12 @@ from runs.caveats.text.paste import Paste, real
 
 
 def find(paste: Paste) -> Finding | None:
-    """Fire when the environment fakes acceptance."""
+    """Fire when the environment or the speculative config fakes acceptance."""
     simulated = real(paste.context.get("simulate_acc_len"))
     if simulated is None:
         return None
     text = (
-        f"SGLANG_SIMULATE_ACC_LEN={simulated:g}: the accept len is an input here, not a "
+        f"The accept len was set to {simulated:g} by hand: it is an input here, not a "
         "measurement, and "
         "the text is worth nothing."
     )

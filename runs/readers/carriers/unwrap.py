@@ -1,5 +1,7 @@
 """Taking carriers off, one inside the other, for the lines of one text."""
 
+import re
+
 from runs.readers.carriers import containers, journal, signs
 from runs.readers.carriers.base import PLAIN, Carried, Origin
 from runs.readers.carriers.jsonline import read_json_line
@@ -10,6 +12,7 @@ _MANY = 10_000
 # 'Nov 29 16:01:02' of the journal's short form.
 _STAMP_LENGTH = 15
 _PART_LIMIT = 64 * 1024
+_INDENT = re.compile(rb"    |\t")
 
 
 class Carriers:
@@ -22,10 +25,15 @@ class Carriers:
         self._parts: dict[str, bytes] = {}
         self._heads: dict[bytes, Origin] = {}
         self._stamp: tuple[bytes, str | None] = (b"", None)
+        self._blank = True
+        self._indented = False
 
     def unwrap(self, raw: bytes) -> Carried:
         """Take everything off the line that is not its program's."""
+        if raw[-1:] == b"\r":
+            raw = raw.rstrip(b"\r")  # the end of a Windows line
         if raw[:3] == b"[20" and self._file is None and raw.isascii() and b"\x1b" not in raw:
+            self._blank = False
             return Carried(raw, PLAIN, None, None)  # an engine's own stamp: nearly every line
         return self._known(raw) or self._unwrapped(raw)
 
@@ -77,11 +85,28 @@ class Carriers:
             raw = signs.without_quotes(raw)
         if not raw.isascii() or b"&" in raw:
             raw = signs.with_plain_signs(raw)
+        raw = self._unindented(raw)
         header = containers.TAIL.match(raw)
         if header:
             self._file = header[1].decode("utf-8", "replace")
             return b""
         return raw
+
+    def _unindented(self, raw: bytes) -> bytes:
+        """Take off the four blanks of Markdown's code: a block of them follows a blank line."""
+        if raw[:1] not in (b" ", b"\t"):
+            self._indented, self._blank = False, not raw
+            return raw
+        if not raw.strip():
+            self._blank = True
+            return raw
+        code = _INDENT.match(raw)
+        if self._blank:
+            self._indented = code is not None and raw[code.end() : code.end() + 1] not in b" \t"
+        self._blank = False
+        if code is None:
+            self._indented = False
+        return raw[code.end() :] if code is not None and self._indented else raw
 
     def _step(self, found: Carried) -> Carried | None:
         """Take off the outermost carrier, None when there is none."""

@@ -22,6 +22,9 @@ from runs.readers.loops import looping
         ("vllm 0.11.2, H100-SXM x8", {"engine_version": "0.11.2"}),
         ("L40S x2, vllm==0.11.2", {"engine_version": "0.11.2", "gpu": "L40S", "gpu_count": 2}),
         ("it is about 8x faster than before", {}),
+        ("Restart vllm serve with --enable-scale-out to enable them.", {}),
+        ('docker run -e SGLANG_SIMULATE_ACC_LEN="2.5" image', {"simulate_acc_len": 2.5}),
+        ("      SGLANG_SIMULATE_ACC_LEN: '3.25'", {"simulate_acc_len": 3.25}),
         ("cuda graph: True", {}),
         (
             'curl x -d \'{"temperature": 0.6, "max_new_tokens": 64, "ignore_eos": true}\'',
@@ -52,6 +55,7 @@ def test_a_launch_command_keeps_unknown_flags_and_its_environment_without_secret
     [
         "The committee agreed to the to the to the to the to the to the to the to the",
         "好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的好的",
+        "好的,我们继续。" * 12,
         "no no no no no no no no no no no no no no no no no no no no",
     ],
 )
@@ -68,6 +72,7 @@ def test_text_that_loops_is_found(text: str) -> None:
         "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
         "a quick brown fox jumps over a lazy dog, and over it again, and over it again",
         "A" * 80,
+        "...." * 30,
     ],
 )
 def test_rulers_numbers_and_prose_do_not_loop(text: str) -> None:
@@ -79,3 +84,23 @@ def test_loops_are_looked_for_in_little_time() -> None:
     for text in ("ab" * 50_000, "a b " * 20_000, "abcdefghijkl" * 5_000, "é" * 50_000):
         looping(text)
     assert time.process_time() - begin < 2
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        '--speculative-config \'{"method": "eagle3", "num_speculative_tokens": 3}\'',
+        "--speculative-config.method eagle3 --speculative-config.num_speculative_tokens 3",
+    ],
+)
+def test_the_speculation_of_a_vllm_command_is_read_in_both_its_forms(flag: str) -> None:
+    told = typed_settings(f"$ vllm serve /models/Finch-8B {flag} --tensor-parallel-size 2")
+    assert told["spec_algorithm"] == "eagle3"
+    assert told["num_speculative_tokens"] == 3
+    assert told["tp"] == 2
+
+
+def test_an_acceptance_that_vllm_makes_up_is_told_as_one() -> None:
+    config = '{"num_speculative_tokens": 3, "synthetic_acceptance_length": 2.4}'
+    told = typed_settings(f"$ vllm serve /m --speculative-config '{config}'")
+    assert told["simulate_acc_len"] == 2.4
