@@ -10,6 +10,7 @@ from runs.engines.base import JSON, Event, Request, Sample, rank_tags
 from runs.metrics.acceptance import definition_of, level_accept_len, pooled_accept_len
 from runs.metrics.window import idle_gaps, log_figures, partial_windows, trimmed
 from runs.readers.derive_rows import derived_of_rows
+from runs.readers.derive_text import attempts, derived_of_lives
 from runs.readers.reading import Segment
 from runs.readers.results.base import ResultRow
 
@@ -36,6 +37,7 @@ def derived(
     if requests:
         found["requests"] = len(requests)
     found |= _segments(segments, samples) | _events(events) | derived_of_rows(rows)
+    found |= attempts(rows) | derived_of_lives(segments)
     return {key: value for key, value in found.items() if value not in (None, [], {})}
 
 

@@ -17,10 +17,11 @@ from runs.readers.carriers import Origin
 from runs.readers.carriers.signs import last_state
 from runs.readers.context import FLAG_SETTINGS, told_settings, typed_settings
 from runs.readers.derive import derived
+from runs.readers.derive_text import derived_of_text
 from runs.readers.folded import Folded
 from runs.readers.lives import Life, Lives
 from runs.readers.loops import looping
-from runs.readers.reading import Kind, Reading, short_rows
+from runs.readers.reading import Kind, Reading, Segment, short_rows
 from runs.readers.results.base import ResultReading, ResultRow
 from runs.readers.results.text import TextResults
 from runs.readers.segments import moment, part, segment
@@ -261,11 +262,23 @@ class Gathered:
             requests=tuple(self.requests),
             results=results,
             segments=segments,
-            derived={
-                **derived(samples, self.events, self.requests, results, segments),
-                **({"access_lines": self.access} if self.access else {}),
-            },
+            derived=self._derived(samples, results, segments, damaged, context),
         )
+
+    def _derived(
+        self,
+        samples: tuple[Sample, ...],
+        results: tuple[ResultRow, ...],
+        segments: tuple[Segment, ...],
+        damaged: tuple[Damaged, ...],
+        context: dict[str, JSON],
+    ) -> dict[str, JSON]:
+        told = derived_of_text(
+            samples, self.events, damaged, context, elided=self.elided and bool(samples)
+        )
+        told["access_lines"] = self.access or None
+        found = derived(samples, self.events, self.requests, results, segments)
+        return found | {key: value for key, value in told.items() if value not in (None, [], {})}
 
     def _segmented(self) -> list[Sample]:
         """Number the lives on the samples where there are several, each server by itself."""

@@ -1,0 +1,79 @@
+"""Values that follow from the lines: what is not certain from them is left out."""
+
+import pytest
+
+from runs.readers import read
+from tests.runs.readers.test_variants import FIELD
+
+
+def derived(text: str) -> dict:
+    return read(text.encode(), "x").as_json()["derived"]
+
+
+def decode(second: int, running: int, rest: str, tps: float) -> str:
+    return (
+        f"[2026-12-03 08:11:{second:02} TP0] Decode batch, #running-req: {running}, #token: 4000, "
+        f"token usage: 0.05, {rest}, gen throughput (token/s): {tps:.2f}, #queue-req: 0\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("pairs", "name", "value"),
+    [
+        ([(3.30, 1.10), (3.36, 1.12)], "spec_num_steps_implied", 3),
+        ([(2.64, 1.32), (2.61, 1.31)], "spec_num_steps_implied", 2),
+        ([(2.64, 1.32), (3.36, 1.12)], "spec_num_steps_implied", None),
+        ([(4.97, 0.99), (4.98, 0.99)], "accept_len_ceiling_implied", 5),
+        ([(2.84, 0.61)], "accept_len_ceiling_implied", None),
+    ],
+)
+def test_settings_that_length_and_rate_imply(pairs: list, name: str, value: object) -> None:
+    lines = [
+        decode(second, 4, f"accept len: {length:.2f}, accept rate: {rate:.2f}, cuda graph: True", 9)
+        for second, (length, rate) in enumerate(pairs)
+    ]
+    assert derived("".join(lines)).get(name) == value
+
+
+def test_where_the_batch_changes_each_line_has_its_own_speed_of_a_user() -> None:
+    text = "".join(
+        decode(second, running, f"cuda graph: {graph}", tps)
+        for second, (running, graph, tps) in enumerate([(10, True, 1000), (20, False, 800)])
+    )
+    assert derived(text)["per_request_tok_per_s"] == [100.0, 40.0]
+    assert derived(text)["per_request_drop_at_cliff"] == pytest.approx(0.6)
+    steady = decode(1, 10, "cuda graph: True", 1000) * 2
+    assert derived(steady)["per_request_tok_per_s"] == 100.0
+    assert "per_request_drop_at_cliff" not in derived(steady)
+
+
+def test_parts_that_a_person_named_are_compared_by_their_names() -> None:
+    text = "# A: steps=3\n" + decode(1, 1, "cuda graph: True", 90) * 3
+    text += "# B: off\n" + decode(9, 1, "cuda graph: True", 60) * 3
+    assert derived(text)["speedup_A_over_B"] == pytest.approx(1.5)
+
+
+def test_a_life_cannot_accept_more_than_its_drafts_and_one() -> None:
+    case = next(FIELD.glob("70-*.log")).read_text()
+    found = derived(case)
+    assert found["accept_len_ceiling_of_segment_0"] == 2
+    assert found["accept_len_ceiling_of_segment_1"] == 4
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "value"),
+    [
+        ("08", "interval_s", 10),
+        ("19", "mamba_slots_total", 60),
+        ("19", "slots_per_request", 4),
+        ("28", "tokens_per_request_step", 3),
+        ("32", "damaged_records", 3),
+        ("32", "intact_records", 2),
+        ("35", "gap_marked", True),
+        ("71", "sm_clock_change", pytest.approx(-0.2348, abs=1e-4)),
+        ("07", "attempts_at_concurrency_8", 2),
+    ],
+)
+def test_what_the_field_cases_show(case: str, name: str, value: object) -> None:
+    path = next(each for each in FIELD.glob(f"{case}-*") if "expect" not in each.name)
+    assert read(path.read_bytes(), "x").as_json()["derived"][name] == value
