@@ -20,11 +20,13 @@ from runs.engines.trtllm import log as trtllm
 from runs.engines.vllm import log as vllm
 from runs.engines.vllm.events import UVICORN
 from runs.readers import gpu, services
-from runs.readers.carriers import Carried, Carriers, Origin
+from runs.readers.carriers import PLAIN, Carried, Carriers, Origin
 from runs.readers.carriers.signs import last_state
 from runs.readers.wrapped import Wrapped, may_begin
 
-LINE_LIMIT = 64 * 1024
+# The longest line that can be a record; a result as JSON may be longer.
+RECORD_LIMIT = 64 * 1024
+LINE_LIMIT = 32 * 2**20
 CHUNK = 256 * 1024
 _HINTS = tuple(
     dict.fromkeys(
@@ -99,7 +101,7 @@ class TextReader:
         for line in self._feed.rest():
             self._line(line)
         self._release()
-        self._tell(self._timings.finish(), Carried(b"", _NOBODY, None, None), "llamacpp")
+        self._tell(self._timings.finish(), Carried(b"", PLAIN, None, None), "llamacpp")
         return self._taken()
 
     def _taken(self) -> list[Told]:
@@ -107,10 +109,9 @@ class TextReader:
         return told
 
     def _line(self, line: RawLine) -> None:
-        if line.too_long:
+        if len(line.raw) > RECORD_LIMIT:
             self._release()
-            damaged = sglang.too_long_line(line.raw, line.offset, line.line)
-            self._told.append(Told(damaged, _NOBODY, None, None))
+            self._long(line)
             return
         carried = self._carriers.unwrap(line.raw)
         message = carried.message
@@ -128,6 +129,14 @@ class TextReader:
             # The way of nearly every line; the other way gives the same.
             sample = self._shapes.read(message.decode("ascii"), line.offset, line.line)
         self._held = _Held(line, carried, sample, None)
+
+    def _long(self, line: RawLine) -> None:
+        """Leave a long JSON object to the reader of results; everything else is no record."""
+        if line.raw[:1] == b"{" and not line.too_long and self._other is not None:
+            self._other(Other(line.raw, PLAIN, line.offset, line.line, line.terminated))
+            return
+        damaged = sglang.too_long_line(line.raw, line.offset, line.line)
+        self._told.append(Told(damaged, PLAIN, None, None))
 
     def _folded(self, line: RawLine, carried: Carried) -> bool:
         """Try the line as the rest of what is held."""
@@ -299,7 +308,6 @@ class TextReader:
             self._told.append(Told(record, origin, engine, time))
 
 
-_NOBODY = Origin(None, None, None, None, None, None)
 # What vLLM prints without its head: bars, and the last lines of a traceback.
 _VLLM_ALONE = ("out of memory", "died unexpectedly", "% Completed | ", "Capturing CUDA graphs")
 _STATISTICS = "Avg prompt throughput: "

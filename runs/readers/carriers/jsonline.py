@@ -7,7 +7,7 @@ from typing import Any
 from runs.readers.carriers.base import Carried, Origin
 
 _LOST = "the journal left this message out: read it again with --all"
-_KEYS = (b'"MESSAGE"', b'"log"', b'"message"', b'"msg"')
+_KEYS = (b'"MESSAGE"', b'"log"', b'"message"', b'"msg"', b'"line"')
 _TIMES = ("asctime", "timestamp", "time", "ts", "@timestamp")
 
 
@@ -55,7 +55,7 @@ def _docker(told: dict[str, Any]) -> Carried:
 
 
 def _formatter(told: dict[str, Any]) -> Carried | None:
-    message = told.get("message", told.get("msg"))
+    message = told.get("message", told.get("msg", told.get("line")))
     if not isinstance(message, str):
         return None
     time = next((_text(told.get(key)) for key in _TIMES if _text(told.get(key))), None)

@@ -1,7 +1,7 @@
 """The table everybody makes: concurrency down, off / 1 / 2 / 3 steps across, one metric in it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from runs.engines.base import JSON
@@ -73,6 +73,14 @@ def arm_steps(label: str) -> int | None:
 def bare_label(label: str) -> str:
     """Give an arm's label without emphasis and without the unit behind it."""
     return _IN_BRACKETS.sub("", re.sub(r"[*`]", "", label[:_LABEL_LIMIT])).strip()
+
+
+def is_grid(cells: Sequence[str]) -> bool:
+    """Tell the header of such a table: the concurrency first, then arms that name their steps."""
+    first = read_heading(cells[0])
+    arms = [cell for cell in cells[1:] if not is_beside(cell)]
+    level_first = first is not None and first.key == "concurrency"
+    return level_first and len(arms) > 1 and all(arm_steps(cell) is not None for cell in arms)
 
 
 def is_beside(label: str) -> bool:
@@ -153,6 +161,14 @@ _CAPTION = (
         ),
     ),
 )
+# '2048 in / 256 out', 'ISL/OSL: 1k/512'.
+_IN_OUT = (
+    re.compile(
+        rf"(?i)\b{_COUNT} ?(?:tokens? )?in(?:put)?(?: tokens)?\s?[/,+]\s?"
+        rf"{_COUNT} ?(?:tokens? )?out(?:put)?\b"
+    ),
+    re.compile(rf"(?i)\bisl\s?/\s?osl\s?[=:]?\s?{_COUNT}\s?/\s?{_COUNT}(?![\w.])"),
+)
 _ACCEPT = re.compile(r"(?i)accept(?:ance)?[ _-]?len(?:gth)?|接受长度")
 _ACCEPT_PAIR = re.compile(
     r"(?i)(?:steps?\s*[=:]?\s*|步数\s*[=:：]?\s*)([0-9]{1,2})\s*[:：=]?\s+"
@@ -163,7 +179,15 @@ _ACCEPT_PAIR = re.compile(
 def caption_settings(text: str) -> dict[str, JSON]:
     """Read settings out of a caption: 'ISL 1k / OSL 1k, temperature 0.6, 3 repeats (median)'."""
     found: dict[str, JSON] = {}
+    lengths = next((match for match in (each.search(text) for each in _IN_OUT) if match), None)
+    told_lengths = lengths.groups() if lengths else ()
+    for word, told in zip(("input_len", "output_len"), told_lengths, strict=False):
+        value = _with_k(told)
+        if value is not None:
+            found[word] = int(value)
     for word, pattern in _CAPTION:
+        if word in found:
+            continue
         match = pattern.search(text)
         if match:
             value = _with_k(match[1] or match[2])

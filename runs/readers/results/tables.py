@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 
 from runs.readers.results.columns import read_heading
+from runs.readers.results.comparison import is_grid
 from runs.readers.results.rows import Place
 
 _BORDER = re.compile(r"[\s+|:=\-─━═┌┬┐├┼┤└┴┘┏┳┓┡╇┩┗┻┛┠╋┨╒╤╕╞╪╡╘╧╛╔╦╗╠╬╣╚╩╝┞╀┦╟╫╢]{3,}\Z")
@@ -171,6 +172,8 @@ def _is_header(cells: list[str] | None) -> bool:
     if cells is None or len(cells) < 2 or len(cells) > 500:
         return False
     if cells[0].lower() == "metric" and {"avg", "value"} & {each.lower() for each in cells}:
+        return True
+    if is_grid(cells) and not all(cell.isdigit() for cell in cells[1:]):
         return True
     known = [read_heading(cell) for cell in cells]
     named = {each.key for each in known if each and each.key != "index"}

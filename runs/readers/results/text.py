@@ -39,6 +39,8 @@ _HEADING = (
     *("tok/s", "tok_s", "token/s", "tokens/s", "_ms", "(ms)", "ttft", "tpot", "throughput"),
     *("metric,", "吞吐", "时延", "延迟", "token/秒"),
 )
+# 'concurrency,off,steps=1': the metric stands in the caption.
+_LEVELS = re.compile(r"(?i)\s{0,3}(?:(?:max_)?conc\w{0,12}|并发数?|batch[ _]?size|bs|c)\s?[,;\t]")
 _VALUE = re.compile(r"[:=]\s*[0-9]")
 _NAMES = (
     "bench",
@@ -311,6 +313,8 @@ class TextResults:
 
 def _is_heading(text: str) -> bool:
     """Cheap test before a line is split: a heading names quantities and holds no values."""
+    if _LEVELS.match(text):
+        return True
     return _names_one(text[:2000].lower(), _HEADING) and _VALUE.search(text, 0, 400) is None
 
 
