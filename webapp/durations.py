@@ -27,6 +27,8 @@ class Durations:
     ready_check: float = 1.0  # pause between two readiness checks
     ready_limit: float = 1800.0  # a large model may load for half an hour
     measure_limit: float = 86400.0  # a level sweep, enforced on the node too
+    gpu_sample: float = 1.0  # between two samples of a GPU; a heat episode lasts many of them
+    gpu_processes: float = 10.0  # between two looks at who is on the GPUs; each costs the driver
     stop_grace: float = 10.0  # between TERM and KILL
     flush: float = 0.4  # the recorder writes at least this often while lines arrive
     reconnect: float = 2.0  # first pause before a lost link is tried again

@@ -9,7 +9,7 @@ from hosts.launchers.base import Request
 
 FENCE_KEY = "host"  # one lease per host; a lease per GPU set will name its own
 STOP_GRACE_S = 10.0  # between TERM and KILL when the wall limit ends it; engines need a few seconds
-LOGS = {"server": "server.log", "load": "load.jsonl"}
+LOGS = {"server": "server.log", "load": "load.jsonl", "gpu": "gpu.jsonl"}
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,18 @@ class Fields:
     def maybe_mapping(self, name: str) -> dict[str, JSON] | None:
         return None if self._found.get(name) is None else self.mapping(name)
 
+    def mappings(self, name: str) -> tuple[dict[str, JSON], ...]:
+        value = self._found.get(name)
+        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+            raise Unreadable(f"'{name}' is no list of objects")
+        return tuple(value)
+
+    def maybe_list(self, name: str) -> list[object] | None:
+        value = self._found.get(name)
+        if value is None or isinstance(value, list):
+            return value
+        raise Unreadable(f"'{name}' is no list")
+
     def maybe_text(self, name: str) -> str | None:
         value = self._found.get(name)
         return None if value is None else str(value)

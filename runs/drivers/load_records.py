@@ -3,9 +3,9 @@
 Times are epoch seconds, durations seconds, counts tokens or requests.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from runs.drivers.fields import Fields, NotJson, Unreadable, parse
 from runs.engines.base import JSON, Damaged
@@ -14,6 +14,7 @@ from runs.engines.feed import LineFeed, Position, RawLine
 # A level's end carries an in-flight curve of 400 points; nothing else comes near.
 LINE_LIMIT = 256 * 1024
 _TEXT_LIMIT = 2000
+Built = TypeVar("Built")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ class LoadReader:
 
     def feed(self, data: bytes) -> list[LoadRecord]:
         """Take the next bytes and give the records of the lines that ended in them."""
-        found = (_read(line) for line in self._feed.push(data))
+        found = (read_line(line, _BUILDERS) for line in self._feed.push(data))
         return [record for record in found if record is not None]
 
     def finish(self) -> list[LoadRecord]:
@@ -182,8 +183,14 @@ class LoadReader:
         ]
 
 
-def _read(line: RawLine) -> LoadRecord | None:
-    """Read one line; an empty one and an unknown type give nothing (the driver may be newer)."""
+def read_line(
+    line: RawLine, builders: Mapping[str, Callable[[Fields, int, int], Built]]
+) -> Built | Damaged | None:
+    """Read one line of records that tell their ``type``.
+
+    A builder takes the fields, and the byte and line at which they begin. An empty line
+    and an unknown type give nothing: whoever writes may be newer.
+    """
     if line.too_long:
         return Damaged("line too long", _text(line), line.offset, line.line)
     if not line.raw.strip():
@@ -194,7 +201,7 @@ def _read(line: RawLine) -> LoadRecord | None:
         return Damaged("not JSON", _text(line), line.offset, line.line)
     if not isinstance(found, dict):
         return Damaged("not an object", _text(line), line.offset, line.line)
-    build = _BUILDERS.get(str(found.get("type")))
+    build = builders.get(str(found.get("type")))
     if build is None:
         return None
     try:

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from hosts.launchers.process import ProcessLauncher
-from runs.execution import findings, ledger
+from runs.execution import findings, gpus, ledger
 from runs.execution.endings import ClaimLost, Ended, Failed, ServerEnded, TimedOut
 from runs.execution.story import Story
 from runs.models import Attempt, Operation, Reason, State
@@ -64,10 +64,13 @@ async def resume_end(story: Story) -> None:
 async def prepare(story: Story) -> None:
     """Nothing is started yet: whatever is wrong here ends the run with nothing to clean up."""
     port = story.config.port
-    found = await story.operation(Operation.Kind.PREPARE, {"port": port})
+    asked = {"port": port, "gpus": gpus.of_config(story.config)}
+    found = await story.operation(Operation.Kind.PREPARE, asked)
     await sync_to_async(findings.note_facts)(story.run, _attempt(story), found["facts"])
     if found["listeners"] and story.run.state == State.PREPARING:
         raise Failed(Reason.PORT_TAKEN, findings.who_listens(port, found["listeners"]))
+    if story.run.state == State.PREPARING:
+        await sync_to_async(gpus.refuse_taken)(story.run, found.get("gpus"))
     await story.move([State.PREPARING], State.STARTING)
 
 
@@ -86,6 +89,7 @@ async def start_server(story: Story) -> None:
     _attempt(story).server = started["started"]
     await _attempt(story).asave(update_fields=["server"])
     await story.follow("server")
+    await gpus.sample(story, _launcher(story, "gpu"))
     await story.move([State.STARTING], State.WAITING_READY)
 
 
@@ -159,7 +163,8 @@ async def collect(story: Story) -> None:
     if not findings.was_stopped_by_us(stopped["jobs"]["server"]):
         raise ServerEnded(Reason.SERVER_DIED, "The server ended by itself before it was stopped.")
     asked = sync_to_async(findings.digest_request)
-    jobs = [story.job(role) | await asked(_attempt(story), role) for role in ("server", "load")]
+    roles = ("server", "load", "gpu") if await gpus.are_sampled(story) else ("server", "load")
+    jobs = [story.job(role) | await asked(_attempt(story), role) for role in roles]
     collected = await story.operation(Operation.Kind.COLLECT, {"jobs": jobs})
     await sync_to_async(findings.conclude)(story.run, _attempt(story), collected["jobs"])
     await sync_to_async(ledger.end)(
@@ -188,11 +193,12 @@ async def put_away(story: Story, end: Ended) -> None:
 async def drain(story: Story) -> None:
     """Read what is left of the logs; their processes have ended. Given up when nothing comes."""
     for role in list(story.following):
-        stored = -1
-        while stored != (now := await sync_to_async(story.stored)(role)):
-            stored = now
-            if await story.wait_for(role, seconds=settings.DURATIONS.command):
-                break
+        with gpus.no_run_is_lost_for(role, story):
+            stored = -1
+            while stored != (now := await sync_to_async(story.stored)(role)):
+                stored = now
+                if await story.wait_for(role, seconds=settings.DURATIONS.command):
+                    break
 
 
 async def _may_have_started(story: Story) -> bool:
@@ -205,11 +211,10 @@ async def _may_have_started(story: Story) -> bool:
 
 
 def _stop_request(story: Story) -> dict[str, Any]:
-    """The load first, then the server it talks to."""
+    """The load first, then who watches, then the server they need."""
     grace = settings.DURATIONS.stop_grace
-    return {
-        "jobs": [_launcher(story, role).stop_request(grace_s=grace) for role in ("load", "server")]
-    }
+    order = ("load", "gpu", "server")
+    return {"jobs": [_launcher(story, role).stop_request(grace_s=grace) for role in order]}
 
 
 def _launcher(story: Story, role: str) -> ProcessLauncher:

@@ -17,6 +17,7 @@ from runs.drivers.registry import find_driver
 from runs.engines.engine import Engine
 from runs.engines.registry import ENGINES
 from runs.execution.endings import Ended, Failed
+from runs.execution.gpus import note_trouble
 from runs.models import (
     Attempt,
     Event,
@@ -119,7 +120,7 @@ def was_stopped_by_us(stop: dict[str, Any]) -> bool:
 
 def lost_sight(jobs: dict[str, Any]) -> Failed | None:
     """Why nobody knows how a job ended, if so: no supervisor was left to write it down."""
-    states = {role: job["status"]["state"] for role, job in jobs.items()}
+    states = {role: job["status"]["state"] for role, job in jobs.items() if role != "gpu"}
     if "rebooted" in states.values():
         return Failed(Reason.NODE_REBOOTED, "The node was started anew during the run.")
     lost = [role for role, state in states.items() if state == "lost"]
@@ -146,7 +147,13 @@ def conclude(run: Run, attempt: Attempt, jobs: dict[str, Any]) -> None:
     attempt.load_exit = jobs["load"]["status"].get("exit")
     attempt.save(update_fields=["server_exit", "load_exit"])
     for role, job in jobs.items():
-        _prove_whole(LogStream.objects.get(attempt=attempt, role=role), job["digest"])
+        stream = LogStream.objects.get(attempt=attempt, role=role)
+        try:
+            _prove_whole(stream, job["digest"])
+        except Failed as failed:
+            if role != LogStream.Role.GPU:
+                raise
+            note_trouble(attempt, failed.text)
     judge_attempt(attempt=attempt)
     _load_ended_well(attempt)
 

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
+from hosts.launchers.process import LOGS
 from hosts.models import HostLease
 from runs.actions.move import move
 from runs.live import announce
@@ -77,7 +78,7 @@ def acquire_host(run: Run, actor: str) -> bool:
         return False
     Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch).update(fence=fence)
     attempt = Attempt.objects.create(run=run, n=run.attempts.count() + 1)
-    for role, path in (("server", "server.log"), ("load", "load.jsonl")):
+    for role, path in LOGS.items():
         LogStream.objects.create(attempt=attempt, role=role, path=path)
     workload = run.arm.workload
     Level.objects.bulk_create(

@@ -17,7 +17,9 @@ from hosts.links import Links
 from hosts.transport.errors import TransportError
 from hosts.transport.protocol import Target
 from runs.actions.move import NotAllowed, move
+from runs.actions.store_gpu import store_gpu_records
 from runs.actions.store_records import store_engine_records, store_load_records
+from runs.drivers.gpu_records import GpuReader
 from runs.drivers.registry import find_driver
 from runs.engines.registry import ENGINES
 from runs.execution import ledger
@@ -158,6 +160,8 @@ class Story:
         )
         if role == "load":
             return Recorder(stream, find_driver(self.workload.driver).reader, store_load_records)
+        if role == "gpu":
+            return Recorder(stream, GpuReader, store_gpu_records)
         reader: Callable[[int, int], Any] = self.engine.log_reader
         return Recorder(stream, reader, store_engine_records)
 

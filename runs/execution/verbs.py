@@ -108,10 +108,11 @@ def _kit_reason(error: KitError) -> str:
 
 
 async def prepare(node: Node, request: dict[str, Any]) -> dict[str, Any]:
-    """Bring the kit, ask for facts and for whoever listens on the server's port."""
+    """Bring the kit, ask for facts, for listeners on the server's port and for GPU processes."""
     facts = await node.call("facts", {})
     found = await node.call("listeners", {"port": request["port"]})
-    return {"facts": facts, "listeners": found["listeners"]}
+    on_gpus = await node.call("gpu-processes", {"gpus": request.get("gpus")})
+    return {"facts": facts, "listeners": found["listeners"], "gpus": on_gpus}
 
 
 async def start(node: Node, request: dict[str, Any]) -> dict[str, Any]:
@@ -170,6 +171,7 @@ VERBS: dict[str, Verb] = {
     Operation.Kind.START_SERVER: start,
     Operation.Kind.CHECK_READY: check_ready,
     Operation.Kind.START_LOAD: start,
+    Operation.Kind.START_GPU: start,
     Operation.Kind.COLLECT: collect,
     Operation.Kind.STOP: stop,
 }

@@ -64,6 +64,13 @@ def seconds(value: float | None) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
+def size(count: float) -> str:
+    """Bytes: 21582086144 gives '20.1 GiB', 3145728 '3 MiB'."""
+    if abs(count) >= 2**30:
+        return f"{number(count / 2**30, 1)} GiB"
+    return f"{number(count / 2**20, 0)} MiB"
+
+
 def signed(text: str, value: float) -> str:
     """Put the true minus sign before the text of a negative value."""
     return f"{MINUS}{text}" if value < 0 and text.strip("0.,") else text

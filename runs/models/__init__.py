@@ -3,6 +3,7 @@
 from runs.models.attempt import Attempt, Operation
 from runs.models.campaign import Arm, Campaign
 from runs.models.config import ServerConfig, Workload
+from runs.models.gpu import GpuSample
 from runs.models.log import LogChunk, LogStream
 from runs.models.note import Caveat, Note
 from runs.models.run import Run
@@ -17,6 +18,7 @@ __all__ = [
     "Caveat",
     "Comparison",
     "Event",
+    "GpuSample",
     "Level",
     "LogChunk",
     "LogStream",

@@ -70,6 +70,7 @@ class Operation(models.Model):
         START_SERVER = "start-server"
         CHECK_READY = "check-ready"
         START_LOAD = "start-load"
+        START_GPU = "start-gpu"
         COLLECT = "collect"
         STOP = "stop"
 

@@ -33,6 +33,9 @@ class Campaign(models.Model):
     opened_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
+    share_gpus = models.BooleanField(
+        default=False, help_text="runs start although others hold memory on their GPUs"
+    )
     # facts of an import that no table has a place for yet (smoke test, draft model …)
     facts = models.JSONField(default=dict)
     # while a large import is being stored: when its last piece was; null once it is whole

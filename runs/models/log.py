@@ -19,6 +19,7 @@ class LogStream(models.Model):
     class Role(models.TextChoices):
         SERVER = "server", "server log"
         LOAD = "load", "load driver"
+        GPU = "gpu", "GPU samples"
 
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="streams")
     role = models.CharField(max_length=10, choices=Role)

@@ -39,6 +39,7 @@ class Reason(models.TextChoices):
     HOST_KEY_UNKNOWN = "host-key-unknown", "no confirmed host key"
     HOST_KEY_CHANGED = "host-key-changed", "the host shows another key"
     PORT_TAKEN = "port-taken", "another process listens on the server's port"
+    GPU_TAKEN = "gpu-taken", "another process holds the GPU"
     NODE_UNFIT = "node-unfit", "the node cannot do this"
     CANNOT_START = "cannot-start", "the server could not be started"
     SERVER_DIED = "server-died", "the server died"
