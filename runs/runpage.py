@@ -16,6 +16,7 @@ from runs.charts import ratio, readings
 from runs.drivers.registry import DRIVERS
 from runs.drivers.summary import how_it_ended
 from runs.expected import left_of
+from runs.gpupage import GpuTold, gpu_told
 from runs.metrics.format import share
 from runs.models import Arm, Attempt, Caveat, Event, Level, LogStream, Run, State
 from runs.runlines import is_speculative, last_decode, server_stream
@@ -23,7 +24,16 @@ from runs.runphases import Phase, phases
 from runs.templatetags.measures import MINUS, UNKNOWN, clock, number
 
 # told by the phases bar and by the table of levels already, or in the log for each batch size
-QUIET_EVENTS = {"state", "server_args", "load-done", "graph_capture_sizes", "cache-flushed"}
+QUIET_EVENTS = {
+    "state",
+    "server_args",
+    "load-done",
+    "graph_capture_sizes",
+    "cache-flushed",
+    "gpu-telemetry",
+    "no-gpu-telemetry",
+}
+IN_WORDS = {"gpu-trouble", "gpu-strangers"}  # ours, though they come from a file on the node
 EVENTS_SHOWN = 14
 FLAGGED = ("retraction", "crash")
 FLAGS = 30  # more of them would hide the line they explain
@@ -84,6 +94,7 @@ class RunPage:
     events_left_out: int
     flagged: list[Event]  # those that the charts mark at their place
     caveats: list[CaveatRow]
+    gpu: GpuTold | None  # None for an import
     elapsed: float | None
     left: float | None
     limit: int | None  # running requests that the server allows itself
@@ -165,6 +176,7 @@ def run_page(run: Run) -> RunPage:
         events=rows[:EVENTS_SHOWN],
         events_left_out=max(0, len(rows) - EVENTS_SHOWN),
         flagged=[event for event in events if event.kind in FLAGGED][:FLAGS],
+        gpu=gpu_told(run, attempt),
         caveats=[caveat_row(c) for c in run.caveats.order_by("-found_at", "-pk")],
         elapsed=elapsed,
         left=left_of(run, elapsed) if run.is_active and elapsed is not None else None,
@@ -246,7 +258,7 @@ def _when(event: Event, zero: float | None) -> str:
 
 def _words(event: Event) -> str:
     """What happened. A line of the server's log is linked: its kind, and the value that counts."""
-    if event.stream_id is None:
+    if event.stream_id is None or event.kind in IN_WORDS:
         return event.text or _kind(event)
     if event.kind in EVENT_FORMS:
         form, key = EVENT_FORMS[event.kind]

@@ -8,9 +8,9 @@ from typing import Any
 
 from django.db import transaction
 
+from runs.actions.levelfacts import decode_lines, level_facts
 from runs.caveats.base import Finding
 from runs.caveats.gather import gather
-from runs.caveats.load import LevelFacts
 from runs.caveats.registry import find_caveats, find_load_caveats
 from runs.engines import base
 from runs.engines.registry import ENGINES
@@ -41,26 +41,6 @@ def judge_attempt(*, attempt: Attempt) -> None:
 def in_window(samples: Iterable[Sample], level: Level) -> list[Sample]:
     """The decode lines that were written while the level was measured."""
     return decode_lines(samples, level.started, level.ended)
-
-
-def decode_lines(
-    samples: Iterable[Sample], start: float | None, end: float | None, margin: float = 0.0
-) -> list[Sample]:
-    """The decode lines of [start + margin, end - margin], epoch seconds; none if not known.
-
-    A line speaks of the interval before it and its stamp has whole seconds: without a margin the
-    first lines of a window still tell of what was before.
-    """
-    if start is None or end is None:
-        return []
-    start, end = start + margin, end - margin
-    return [
-        sample
-        for sample in samples
-        if sample.phase == Sample.Phase.DECODE
-        and sample.time is not None
-        and start <= sample.time <= end
-    ]
 
 
 def as_record(row: Sample) -> base.Sample:
@@ -157,21 +137,8 @@ def _find_caveats(attempt: Attempt, levels: Sequence[Level], samples: Sequence[S
     measured = [sample for level in levels for sample in in_window(samples, level)]
     found = _findings(run, attempt.startup, levels, measured, client_tps=None)
     found += _client_and_log(run, attempt.startup, levels, samples)
-    found += find_load_caveats([_level_facts(level) for level in levels])
+    found += find_load_caveats(level_facts(attempt, levels, samples))
     store_findings(run, found)
-
-
-def _level_facts(level: Level) -> LevelFacts:
-    cache = level.summary.get("cache") or {}
-    return LevelFacts(
-        concurrency=level.concurrency,
-        requests=level.requests,
-        failed=level.failed,
-        flushed=cache.get("ok"),
-        flush_answer=str(cache.get("text") or ""),
-        prompt_tokens=level.prompt_tokens,
-        cached_tokens=level.cached_tokens,
-    )
 
 
 def _client_and_log(

@@ -123,8 +123,7 @@ def _event(
         data=data,
         actor=stream.get_role_display(),
         stream=stream,
-        offset=at.offset,
-        line=at.line,
+        offset=at.offset,  # no line: that would be one of the server's log
     )
 
 

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from ninja import Query, Router, Schema
 
 from runs.access import get_run
+from runs.gpupage import gpu_after, newest_gpu_stream
 from runs.models import Level, Run
 from runs.points import MOST, points
 
@@ -98,3 +99,19 @@ def read_points(
 ) -> dict[str, object]:
     """Samples with a number above ``after``, at most ``max``; ask on while ``more`` is true."""
     return points(get_run(run_id), after=after, limit=max)
+
+
+@router.get("/{int:run_id}/gpu", response=PointsOut, summary="GPU samples behind a number")
+def read_gpu(
+    request: HttpRequest,
+    run_id: int,
+    after: Annotated[int, Query(ge=0)] = 0,
+    max: Annotated[int, Query(ge=1, le=MOST)] = 5000,
+) -> dict[str, object]:
+    """Samples with a number above ``after``: one for each GPU and instant.
+
+    Clocks are MHz, power watts, temperature degrees Celsius, utilisation a share. ``slowed`` says
+    in words why the clock was not higher. ``offset`` is the line's first byte in the samples.
+    """
+    attempt, stream = newest_gpu_stream(get_run(run_id).pk)
+    return {"attempt": attempt, **gpu_after(stream, after, max)}

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 
+from runs.metrics.gpu import GpuWindow
+
 
 @dataclass(frozen=True, slots=True)
 class LevelFacts:
     """One level. None is unknown. `flushed` is None where no flush was asked for.
 
-    `cached_tokens` of `prompt_tokens` came from the server's prefix cache.
+    `cached_tokens` of `prompt_tokens` came from the server's prefix cache. `log_tps` is what the
+    log's `log_lines` tell of `log_seconds` in which the client received `client_tps`. `gpus` are
+    the GPUs of the run while the level was measured, none where they were not sampled.
     """
 
     concurrency: int
@@ -17,6 +21,11 @@ class LevelFacts:
     flush_answer: str
     prompt_tokens: int | None
     cached_tokens: int | None
+    client_tps: float | None = None
+    log_tps: float | None = None
+    log_seconds: float | None = None
+    log_lines: int = 0
+    gpus: tuple[GpuWindow, ...] = ()
 
     @property
     def hit_rate(self) -> float | None:

@@ -8,12 +8,14 @@ from runs.caveats import (
     client_log_gap,
     cuda_graph_off,
     failed_requests,
+    foreign_load,
     greedy_sampling,
     idle_window,
     ignore_eos,
     prefix_cache_warm,
     queueing,
     running_capped,
+    thermal_throttle,
 )
 from runs.caveats.base import Facts, Finding
 from runs.caveats.load import LevelFacts
@@ -32,6 +34,8 @@ RULES: tuple[Callable[[Facts], Finding | None], ...] = (
 # Rules about what the load met, level by level.
 LOAD_RULES: tuple[Callable[[Sequence[LevelFacts]], Finding | None], ...] = (
     failed_requests.find,
+    foreign_load.find,
+    thermal_throttle.find,
     cache_flush_failed.find,
     prefix_cache_warm.find,
 )

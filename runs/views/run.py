@@ -30,6 +30,11 @@ CHARTS = [
     {"key": "requests", "label": "requests", "under": "running, waiting", "height": 86},
     {"key": "token_usage", "label": "KV usage", "under": "share of tokens", "height": 108},
 ]
+GPU_CHARTS = [
+    {"key": "gpu_clock", "label": "GPU clock", "under": "MHz, slowest GPU", "height": 100},
+    {"key": "gpu_power", "label": "GPU power", "under": "watts, all GPUs", "height": 86},
+    {"key": "gpu_heat", "label": "GPU heat, use", "under": "°C hottest, % least", "height": 108},
+]
 PIECE = 256 * 1024  # bytes of log read from the database at once
 
 
@@ -45,6 +50,7 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "numbers": numbers(page, baseline_readings(page)),
         "marks": marks(page),
         "charts": CHARTS,
+        "gpu_charts": GPU_CHARTS if page.gpu and page.gpu.sampled else [],
         "csrf": get_token(request),
         "part": log_part(stream, 0, limit=TAIL) if stream else None,
         "stream": stream,

@@ -21,6 +21,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_GET
 
 from runs.access import get_run
+from runs.gpupage import gpu_after, newest_gpu_stream
 from runs.live import Watch
 from runs.loglines import BATCH as LOG_BATCH
 from runs.loglines import log_part
@@ -33,15 +34,16 @@ LIFE = 600.0  # seconds; then the browser comes again with its own cursor
 BEAT = 2.5  # seconds without a ring; the page says "reconnecting" after twice that
 POLL = 2.0  # seconds between two looks while Redis cannot be asked
 PAUSE = 0.3  # seconds at least between two looks, however often it rings
-PARTS = ("head", "actions", "phases", "outcome", "side")  # of the page, besides its numbers
+PARTS = ("head", "actions", "phases", "outcome", "gpu", "side")  # of the page, besides its numbers
 
 
 @require_GET
 async def run_stream(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """Events ``points``, ``state``, ``log``, ``beat`` and ``end``, from the cursor asked for."""
+    """Events ``points``, ``gpu``, ``state``, ``log``, ``beat``, ``end``, from the cursor given."""
     await sync_to_async(get_run)(pk)
     log = _number(request.GET.get("log"))
-    look = Look(pk, after=_after(request), log=log, csrf=get_token(request))
+    gpu = _number(request.GET.get("gpu"))
+    look = Look(pk, after=_after(request), log=log, gpu=gpu, csrf=get_token(request))
     response = StreamingHttpResponse(_events(pk, look), content_type="text/event-stream")
     response["Cache-Control"] = "no-cache, no-transform"
     response["X-Accel-Buffering"] = "no"
@@ -109,11 +111,14 @@ def message(event: str, data: Any, id: int | None = None) -> bytes:
 class Look:
     """One watcher's cursor. ``once`` reads what is new since the last time."""
 
-    def __init__(self, run_id: int, *, after: int, log: int | None, csrf: str) -> None:
+    def __init__(
+        self, run_id: int, *, after: int, log: int | None, csrf: str, gpu: int | None = None
+    ) -> None:
         self.run_id = run_id
         self.csrf = csrf  # of the watcher's session, for the form that stops the run
         self.seq = after
         self.log = log
+        self.gpu = gpu  # number of the last GPU sample; None: the watcher draws none
         self.attempt: int | None = None
         self.behind = False  # more was there than one look may carry
         self.ended = False
@@ -142,6 +147,7 @@ class Look:
         if fresh["n"]:
             self.seq = fresh["seq"][-1]
             yield message("points", fresh, id=self.seq)
+        yield from self._gpu()
         yield from self._state(run, bool(fresh["n"]))
         if stream is not None:
             yield from self._log(stream)
@@ -162,6 +168,16 @@ class Look:
         names = (*PARTS, "numbers") if changed else ("numbers",)
         parts = {name: render_to_string(f"runs/_run_{name}.html", context) for name in names}
         yield message("state", {"parts": parts, "marks": marks(page), "state": run.state})
+
+    def _gpu(self) -> Iterator[bytes]:
+        """Samples of the GPUs; their number is no event id, the page asks with it."""
+        if self.gpu is None:
+            return
+        fresh = gpu_after(newest_gpu_stream(self.run_id)[1], self.gpu, BATCH)
+        self.behind = fresh.pop("more") or self.behind
+        if fresh["n"]:
+            self.gpu = fresh["seq"][-1]
+            yield message("gpu", fresh)
 
     def _log(self, stream: LogStream) -> Iterator[bytes]:
         if self.log is None:

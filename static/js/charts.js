@@ -1,5 +1,6 @@
-// Four charts of a run under one cursor, drawn by uPlot.
+// The charts of a run under one cursor, drawn by uPlot.
 import { SPECS, clock, fixed, group, roundUp, show } from "./chartspecs.js";
+import { NONE, gpuReadings, gpuRows } from "./gpu.js";
 import { armColor, color, onTheme } from "./palette.js";
 import { alignByLevel, decodeLines, merge, nearest, zeroOf } from "./series.js";
 
@@ -14,10 +15,12 @@ export class Charts {
     this.onPick = onPick;
     this.own = [];
     this.base = [];
+    this.gpu = []; // one row for each instant
     this.at = null; // index of the own line under the cursor
     this.zoomed = null;
     this.charts = [];
     this.baseRing = null;
+    this.gpuRing = null;
     this.grid = root.querySelector(".lc");
     onTheme(() => this.charts.forEach((chart) => chart.redraw(false)));
     // the arrows work as soon as nothing else on the page has the focus
@@ -34,6 +37,15 @@ export class Charts {
     this.baseRing = ring;
   }
 
+  setGpus(ring) {
+    this.gpuRing = ring;
+  }
+
+  /** The rows that a chart draws. */
+  rows(spec) {
+    return spec.of === "gpu" ? this.gpu : this.own;
+  }
+
   /** Draw what the ring holds now. */
   update(ring) {
     const zero = zeroOf(this.marks.levels, ring);
@@ -47,8 +59,10 @@ export class Charts {
       timed && this.baseRing && this.marks.baseline
         ? alignByLevel(this.baseRing, this.marks.baseline.levels, this.marks.levels, zero)
         : [];
+    this.gpu = timed && this.gpuRing ? gpuRows(this.gpuRing, zero).filter((row) => row.x >= 0) : [];
     if (!this.own.length) return;
-    if (!this.charts.length) this.build();
+    const drawn = this.charts.some((chart) => chart.spec.of === "gpu");
+    if (!this.charts.length || drawn !== this.gpu.length > 0) this.build();
     this.setData();
     this.read();
   }
@@ -62,14 +76,17 @@ export class Charts {
   build() {
     this.grid.hidden = false;
     this.root.querySelector(".chart-foot").hidden = false;
-    const boxes = [...this.root.querySelectorAll("[data-chart]")];
+    for (const chart of this.charts) chart.destroy();
+    for (const cell of this.grid.querySelectorAll("[data-of-gpu]")) cell.hidden = !this.gpu.length;
+    const boxes = [...this.root.querySelectorAll("[data-chart]:not([hidden])")];
     this.charts = boxes.map((box, i) => this.chart(box, i === boxes.length - 1));
-    const watch = new ResizeObserver(() => {
+    this.watch?.disconnect();
+    this.watch = new ResizeObserver(() => {
       for (const [i, box] of boxes.entries()) {
         this.charts[i].setSize({ width: box.clientWidth, height: box.clientHeight });
       }
     });
-    watch.observe(boxes[0]);
+    this.watch.observe(boxes[0]);
   }
 
   chart(box, last) {
@@ -81,8 +98,8 @@ export class Charts {
     for (const name of spec.own) {
       series.push({
         ...ink,
-        ...(name === "waiting" ? { stroke: () => color("--warn-line"), width: 1.5 } : {}),
-        points: { show: (u) => this.own.length <= 40, size: 4, fill: () => color("--surface") },
+        ...(name !== spec.own[0] ? { stroke: () => color("--warn-line"), width: 1.5 } : {}),
+        points: { show: (u) => this.rows(spec).length <= 40, size: 4, fill: () => color("--surface") },
       });
     }
     if (spec.base) {
@@ -177,7 +194,7 @@ export class Charts {
       const keys = chart.spec.own.map((key) => ({ of: "own", key }));
       const base = chart.spec.base ? this.base : [];
       if (chart.spec.base) keys.push({ of: "base", key: chart.spec.base });
-      const { xs, columns, ownIndex } = merge(this.own, base, keys);
+      const { xs, columns, ownIndex } = merge(this.rows(chart.spec), base, keys);
       chart.ownIndex = ownIndex;
       chart.setData([xs, ...columns]);
     }
@@ -210,7 +227,8 @@ export class Charts {
 
   /** A dot at each line's newest point; where two lines share a chart, their names. */
   drawEnds(u, spec) {
-    const line = this.own[this.own.length - 1];
+    const line = this.rows(spec).at(-1);
+    if (!line) return;
     const { ctx, bbox } = u;
     const ratio = devicePixelRatio;
     const x = u.valToPos(line.x, "x", true);
@@ -219,17 +237,18 @@ export class Charts {
     for (const name of spec.own) {
       if (line[name] === null) continue;
       const y = u.valToPos(line[name], "y", true);
-      ctx.fillStyle = name === "waiting" ? color("--warn-line") : armColor(this.marks.letter);
+      const second = name !== spec.own[0];
+      ctx.fillStyle = second ? color("--warn-line") : armColor(this.marks.letter);
       ctx.beginPath();
       ctx.arc(x, y, 3 * ratio, 0, 2 * Math.PI);
       ctx.fill();
       const room = bbox.left + bbox.width - x > 74 * ratio;
       if (spec.own.length < 2 || !room || (name === "waiting" && !line.waiting)) continue;
-      ctx.fillStyle = name === "waiting" ? color("--warn") : armColor(this.marks.letter);
+      ctx.fillStyle = second ? color("--warn") : armColor(this.marks.letter);
       ctx.font = `600 ${11 * ratio}px ${getComputedStyle(document.body).fontFamily}`;
       ctx.textAlign = "left";
       ctx.textBaseline = "middle";
-      ctx.fillText(`${line[name]} ${name}`, x + 9 * ratio, y);
+      ctx.fillText(`${line[name]} ${spec.units?.[name] ?? name}`, x + 9 * ratio, y);
     }
     ctx.restore();
   }
@@ -335,6 +354,11 @@ export class Charts {
     this.reading("requests", `${show(line.running, group)} + ${show(line.waiting, group)}`, limit);
     const tokens = line.tokens === null ? "" : `${group(line.tokens)} tokens`;
     this.reading("token_usage", show(line.token_usage, fixed(2)), tokens);
+    const beside = this.gpu.length ? this.gpu[nearest(this.gpu, line.x)] : null;
+    if (beside) {
+      const told = Math.abs(beside.x - line.x) < 10 ? gpuReadings(beside) : NONE;
+      for (const [key, [value, under]] of Object.entries(told)) this.reading(key, value, under);
+    }
     const where = this.timed ? clock(line.x) : `line ${line.x}`;
     this.root.querySelector("[data-at]").textContent = this.at === null ? "latest" : `at ${where}`;
     const words = this.root.querySelector("[data-cursor-words]");

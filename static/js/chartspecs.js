@@ -1,4 +1,4 @@
-// What each of the four charts shows: its columns, where its axis begins, how its values look.
+// What each chart shows: its columns, where its axis begins, how its values look.
 export const group = (value) => Math.round(value).toLocaleString("en-GB");
 export const fixed = (digits) => (value) => value.toFixed(digits);
 const UNKNOWN = "·";
@@ -16,6 +16,9 @@ export const SPECS = {
   accept_len: { own: ["accept_len"], base: "accept_len", from: 1, least: 2, up: Math.ceil, every: 1, words: fixed(2) },
   requests: { own: ["running", "waiting"], base: null, from: 0, least: 2, up: roundUpCount, words: group },
   token_usage: { own: ["token_usage"], base: null, from: 0, top: 1, words: fixed(2) },
+  gpu_clock: { of: "gpu", own: ["clock"], base: null, from: 0 },
+  gpu_power: { of: "gpu", own: ["power"], base: null, from: 0 },
+  gpu_heat: { of: "gpu", own: ["temperature", "utilization"], base: null, from: 0, top: 100, units: { temperature: "°C", utilization: "%" } },
 };
 
 /** The next number at or above `value` whose half is round too. */

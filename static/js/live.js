@@ -15,7 +15,8 @@ const marks = JSON.parse(document.getElementById("run-marks").textContent);
 const pane = new LogPane(document.getElementById("log"));
 const charts = new Charts(root, marks, (line, jump = true) => pane.hold(line?.offset ?? null, jump));
 const ring = new Ring();
-const { points, stream, baseline } = root.dataset;
+const gpuRing = new Ring();
+const { points, stream, baseline, gpu } = root.dataset;
 
 let logEnd = root.dataset.logEnd === undefined ? null : Number(root.dataset.logEnd);
 let ended = marks.final;
@@ -54,6 +55,11 @@ async function take(batch) {
   draw();
 }
 
+async function takeGpu(batch) {
+  if (!gpuRing.add(batch)) await backfill(gpu, gpuRing);
+  draw();
+}
+
 function takeState(event) {
   setParts(event.parts);
   charts.setMarks(event.marks);
@@ -62,13 +68,15 @@ function takeState(event) {
 
 function connect() {
   const from = logEnd === null ? "" : `&log=${logEnd}`;
-  source = new EventSource(`${stream}?after=${ring.last}${from}`);
+  const gpuFrom = gpu ? `&gpu=${gpuRing.last}` : "";
+  source = new EventSource(`${stream}?after=${ring.last}${from}${gpuFrom}`);
   const on = (name, take_) =>
     source.addEventListener(name, (event) => {
       hear();
       take_(JSON.parse(event.data));
     });
   on("points", take);
+  on("gpu", takeGpu);
   on("state", takeState);
   on("beat", () => {});
   on("log", (event) => {
@@ -92,6 +100,7 @@ function connect() {
 async function poll() {
   try {
     await backfill(points, ring);
+    if (gpu) await backfill(gpu, gpuRing);
     const page = await reloadParts();
     const fresh = JSON.parse(page.getElementById("run-marks").textContent);
     charts.setMarks(fresh);
@@ -128,7 +137,8 @@ async function start() {
   tick(Number(root.dataset.now));
   pane.label();
   try {
-    await backfill(points, ring);
+    if (gpu) charts.setGpus(gpuRing);
+    await Promise.all([backfill(points, ring), gpu ? backfill(gpu, gpuRing) : null]);
     draw();
     if (baseline) {
       const other = new Ring();

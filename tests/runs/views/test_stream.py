@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import AsyncClient
 
 from runs import live
-from runs.models import Level, LogChunk, LogStream, Run, State
+from runs.models import GpuSample, Level, LogChunk, LogStream, Run, State
 from runs.views import stream as stream_view
 from runs.views.stream import Look
 from tests.factories import (
@@ -59,6 +59,21 @@ def append_log(stream: LogStream, data: bytes) -> None:
     stream.refresh_from_db()
 
 
+def test_gpu_samples_come_behind_their_own_number_to_whoever_asks() -> None:
+    run, stream = live_run()
+    gpus = LogStream.objects.create(attempt=stream.attempt, role="gpu", path="gpu.jsonl")
+    for seq in (1, 2, 3):
+        GpuSample.objects.create(
+            stream=gpus, seq=seq, time=1_780_000_000.0 + seq, gpu=0, sm_mhz=1980, offset=seq
+        )
+    watching = Look(run.pk, after=0, log=None, gpu=1, csrf="token")
+    events = dict(told(watching.once()))
+    assert events["gpu"]["seq"] == [2, 3]
+    assert events["gpu"]["cols"]["power_w"] == [None, None]
+    assert "gpu" not in dict(told(watching.once()))
+    assert "gpu" not in dict(told(look(run).once()))
+
+
 def test_the_first_look_gives_points_and_state() -> None:
     run, _ = live_run()
     events = dict(told(look(run).once()))
@@ -68,6 +83,7 @@ def test_the_first_look_gives_points_and_state() -> None:
         "actions",
         "phases",
         "outcome",
+        "gpu",
         "side",
         "numbers",
     }
