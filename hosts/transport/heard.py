@@ -10,8 +10,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-PAUSE_BYTES = 256 * 1024
-"""Unread bytes of a stream at which its sender has to wait."""
+PAUSE_BYTES = 1024 * 1024
+"""Unread bytes of a stream at which its sender has to wait.
+
+Not less than the channel's window: the library opens the whole window again at the first byte it
+hands on, whatever it still holds back, so a reader that takes less at a time than the window would
+let it hold back more and more.
+"""
 
 STDERR_TAIL = 64 * 1024
 """Bytes kept of a stream's complaints, which may go on for days."""

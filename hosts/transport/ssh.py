@@ -23,7 +23,7 @@ import asyncssh
 from hosts.transport import sentences
 from hosts.transport.command import Command
 from hosts.transport.errors import LinkLost, TransportError
-from hosts.transport.heard import CLOSE_S, Chunks, Heard, close_channel, feed
+from hosts.transport.heard import CLOSE_S, PAUSE_BYTES, Chunks, Heard, close_channel, feed
 from hosts.transport.protocol import MAX_OUTPUT, Completed, HostKeyOffer, Limits, Target
 from hosts.transport.wellformed import problem_with
 
@@ -175,11 +175,10 @@ class SshConnection:
     @asynccontextmanager
     async def _channel(self, line: str, heard: Heard) -> AsyncIterator[_Channel]:
         """Open a channel that runs ``line``; whatever happens, it is closed again."""
-        opening = asyncio.ensure_future(
-            self._link.create_session(
-                lambda: _Session(heard), line, encoding=None, env=(), send_env=()
-            )
+        session = self._link.create_session(
+            lambda: _Session(heard), line, encoding=None, window=PAUSE_BYTES, env=(), send_env=()
         )
+        opening = asyncio.ensure_future(session)
         try:
             channel, _ = await asyncio.shield(opening)
         except asyncio.CancelledError:

@@ -7,6 +7,7 @@ import hashlib
 import time
 import uuid
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,16 @@ from tests.contract.processes import running
 
 SILENT = "import time; print('here', flush=True); time.sleep(600)"
 UNTIL_STDIN_ENDS = "import sys; print('here', flush=True); sys.stdin.read()"
+# replaced whole, so that a reader of the file never finds it empty
+COUNTS_WHAT_IT_WRITES = """
+import os, sys
+written = 0
+while True:
+    written += sys.stdout.write("x" * 65536)
+    with open(sys.argv[1] + ".new", "w") as file:
+        file.write(str(written))
+    os.replace(sys.argv[1] + ".new", sys.argv[1])
+"""
 ECHO_LINE = "import sys; print(sys.stdin.readline(), end='', flush=True)"
 
 
@@ -77,6 +88,21 @@ async def test_a_slow_reader_gets_every_byte(connection: SshConnection) -> None:
         async for chunk in chunks:
             heard.update(chunk)
     assert heard.digest() == hashlib.sha256(b"%0999d\n" % 7 * 20_000).digest()
+
+
+async def test_a_reader_that_is_too_slow_holds_the_sender_back(
+    connection: SshConnection, tmp_path: Path
+) -> None:
+    told = tmp_path / "written"
+    script = tmp_path / "sender.py"
+    script.write_text(COUNTS_WHAT_IT_WRITES)
+    command = Command.of("python3", str(script), str(told))
+    taken = 0
+    async with connection.stream(command, timeout_idle=10) as chunks:
+        for _ in range(40):
+            await asyncio.sleep(0.02)
+            taken += len(await anext(chunks))
+        assert int(told.read_text()) - taken < 16 * 2**20  # what both sides hold, with the pipes
 
 
 async def test_other_commands_pass_an_unread_stream(connection: SshConnection) -> None:
