@@ -3,11 +3,10 @@
     bash scripts/postgres.sh python -m benchmarks.ingest                              (one stream)
     bash scripts/postgres.sh python -m benchmarks.ingest --nodes 20 --rate 1000 --seconds 300
 
-Each node is an OpenSSH server of its own on loopback; on it a job under the node kit writes numbered
-lines, one in ten a decode line. One process follows all of them as a conductor does (kept link,
-recorder, one transaction for bytes, samples and position); its CPU and its peak memory are those
-told, the first minute's start-up included. Afterwards the last stream is read once more over the
-same link and thrown away: that is the floor.
+Each node is an OpenSSH server of its own on loopback; on it a job under the node kit writes
+numbered lines, one in ten a decode line. One process follows all of them as a conductor does (kept
+link, recorder, one transaction for bytes, samples and position); its CPU and peak memory are those
+told. Afterwards the last stream is read once more over the same link and thrown away: the floor.
 """
 
 from __future__ import annotations
@@ -156,6 +155,7 @@ async def measure(streams: list[Any], rate: int, seconds: float) -> None:
     behind = await nodes[-1].written() - nodes[-1].recorder.position
     await asyncio.gather(*following)
     wall, cpu = time.perf_counter() - began, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     stored = [await node.check() for node in nodes]
     lines, floor = await nodes[-1].throw_away()
     await links.close()
@@ -165,17 +165,17 @@ async def measure(streams: list[Any], rate: int, seconds: float) -> None:
         f"decode samples in {wall:.1f} s: {cpu:.1f} s of CPU, {cpu / wall:.2f} cores",
         f"lag: {behind / 1e6:.1f} MB of one stream when its writer stopped ({worst:.1f} MB at "
         f"worst), all stored {max(0.0, wall - seconds):.1f} s after that",
-        f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB",
+        f"peak memory {peak:.0f} MB",
         f"floor: the same link without storage reads {lines / floor:,.0f} lines/s",
         verdict(stored, int(rate * seconds)),
     )
 
 
 def verdict(stored: list[Stored], wanted: int) -> str:
-    right = sum(
-        s.whole and s.lines == wanted and s.samples == (wanted + 9) // 10 for s in stored
+    right = sum(s.whole and s.lines == wanted and s.samples == (wanted + 9) // 10 for s in stored)
+    return (
+        f"{right} of {len(stored)} streams are whole: equal to the node's file, no sample missing"
     )
-    return f"{right} of {len(stored)} streams are whole: equal to the node's file, no sample missing"
 
 
 def report(*lines: str) -> None:

@@ -61,8 +61,8 @@ def _insert(model: type[Model], names: Sequence[str], rows: Sequence[Values]) ->
 class SampleRows:
     """Records of one stream as rows, numbered from ``seq`` without a gap.
 
-    Times are epoch seconds of the printed clock. Two records of one line get places of their own,
-    because a stream has one sample at each.
+    Times are epoch seconds, of the printed clock unless the caller knows better (``at``). Two
+    records of one line get places of their own, because a stream has one sample at each.
     """
 
     def __init__(self, stream: int, seq: int) -> None:
@@ -76,6 +76,10 @@ class SampleRows:
     def row(self, record: Record) -> Values:
         if record.time != self._stamp:
             self._stamp, self._time = record.time, printed_seconds(record.time)
+        return self.at(record, self._time)
+
+    def at(self, record: Record, time: float | None) -> Values:
+        """The row of a record whose epoch seconds are known, or known to be unknown."""
         extras = record.extras
         if record.pending_tokens is not None:
             extras = {**extras, "pending_tokens": record.pending_tokens}
@@ -84,13 +88,13 @@ class SampleRows:
         # one comparison for four counts: a bit beyond the column stands out of the union
         counts = (record.running or 0) | (record.waiting or 0)
         if not 0 <= counts | (record.new_seq or 0) | (record.new_tokens or 0) <= _INTEGER:
-            return self._beyond(record)
+            return self._beyond(record, time)
         seq, self.seq = self.seq, self.seq + 1
         return (
             self.stream,
             seq,
             record.phase,
-            self._time,
+            time,
             (record.time or "")[:30],
             self._ranks.get(record.rank) or self._rank(record.rank),
             record.running,
@@ -117,7 +121,7 @@ class SampleRows:
             self._ranks[rank] = told
         return told
 
-    def _beyond(self, record: Record) -> Values:
+    def _beyond(self, record: Record, time: float | None) -> Values:
         """Keep counts that no column can hold under their names, as words."""
         names = ("running", "waiting", "new_seq", "new_tokens")
         values = {name: getattr(record, name) for name in names}
@@ -125,7 +129,7 @@ class SampleRows:
         held = {k: v for k, v in values.items() if k not in large}
         fields = {name: getattr(record, name) for name in Record.__dataclass_fields__}
         fields |= dict.fromkeys(names) | held
-        return self.row(Record(**{**fields, "extras": {**record.extras, **large}}))
+        return self.at(Record(**{**fields, "extras": {**record.extras, **large}}), time)
 
     def request(self, record: Request) -> Values:
         """A finished request of llama.cpp: its own speed, what else it said beside it."""

@@ -10,11 +10,12 @@ from typing import Any
 from django.conf import settings
 from django.db.models import F
 
+from runs.actions.bulk import SampleRows, insert_samples
 from runs.actions.conclude import measure_by_log
 from runs.drivers import load_records as load
 from runs.drivers.registry import DRIVERS
 from runs.engines import base
-from runs.models import Event, Level, LogChunk, LogStream, Sample
+from runs.models import Event, Level, LogChunk, LogStream
 
 # Where a level begins in the stored output of its driver, until it has ended.
 BEGUN = "begun_at_byte"
@@ -26,16 +27,15 @@ def store_engine_records(stream: LogStream, records: Sequence[base.Record], now:
     samples = [r for r in records if isinstance(r, base.Sample)]
     damaged = [r for r in records if isinstance(r, base.Damaged)]
     events = [r for r in records if isinstance(r, base.Event)]
-    Sample.objects.bulk_create(
-        sample_row(stream, stream.next_seq + i, record, epoch(record.time, offset_s, at))
-        for i, (record, at) in enumerate(zip(samples, arrivals(now, len(samples)), strict=True))
-    )
+    rows = SampleRows(stream.pk, stream.next_seq)
+    arrived = zip(samples, arrivals(now, len(samples)), strict=True)
+    insert_samples([rows.at(each, epoch(each.time, offset_s, when)) for each, when in arrived])
     Event.objects.bulk_create(
         [event_row(stream, e.kind, e.text, e.data, e, offset_s, now) for e in events]
         + [event_row(stream, "damaged", d.text, {"why": d.reason}, d, None, now) for d in damaged]
     )
     LogStream.objects.filter(pk=stream.pk).update(
-        next_seq=F("next_seq") + len(samples), damaged=F("damaged") + len(damaged)
+        next_seq=rows.seq, damaged=F("damaged") + len(damaged)
     )
 
 
@@ -59,38 +59,6 @@ def epoch(printed: str | None, utc_offset_s: float | None, arrived: float | None
     if arrived is not None and second <= arrived < second + 2.0:
         return min(arrived, second + 0.999)
     return second
-
-
-def sample_row(stream: LogStream, seq: int, record: base.Sample, time: float | None) -> Sample:
-    """One row of a parsed line; what the line did not say stays null."""
-    extras = dict(record.extras)
-    if record.pending_tokens is not None:
-        extras["pending_tokens"] = record.pending_tokens
-    if record.graph_label not in (None, "cuda graph"):
-        extras["graph_label"] = record.graph_label
-    return Sample(
-        stream=stream,
-        seq=seq,
-        phase=record.phase,
-        time=time,
-        printed_time=record.time or "",
-        rank=record.rank or "",
-        running=record.running,
-        waiting=record.waiting,
-        tokens=record.tokens,
-        token_usage=record.token_usage,
-        accept_len=record.accept_len,
-        accept_rate=record.accept_rate,
-        graph=record.graph,
-        output_tps=record.output_tps,
-        input_tps=record.input_tps,
-        new_seq=record.new_seq,
-        new_tokens=record.new_tokens,
-        cached_tokens=record.cached_tokens,
-        extras=extras,
-        offset=record.offset,
-        line=record.line,
-    )
 
 
 def event_row(
