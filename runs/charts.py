@@ -5,7 +5,8 @@ Pure: rows come in, numbers go out. A value that is not known is ``None``, never
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ COLUMNS = ("phase", "output_tps", "accept_len", "running", "waiting", "token_usa
 READ = ("seq", "time", "offset", *COLUMNS)  # the fields of a sample that the charts need
 # lines that tell of generated tokens, whichever engine printed them
 TOLD = ("decode", "interval", "spec_interval", "iteration", "request")
+MEDIANS = ("output_tps", "accept_len", "steps", "running", "waiting", "token_usage")
 LAST = 10  # decode lines behind one big number: about a quarter of a minute
 
 
@@ -71,22 +73,21 @@ class Readings:
 
 
 def readings(samples: Iterable[Line], *, speculative: bool) -> Readings:
-    """The medians of the decode lines among ``samples``."""
-    decode = [s for s in samples if s.phase in TOLD]
-
-    def middle(value: Callable[[Line], float | None]) -> float | None:
-        known = [v for v in map(value, decode) if v is not None]
-        return median(known) if known else None
-
-    return Readings(
-        lines=sum(s.phase != "spec_interval" for s in decode),
-        output_tps=middle(lambda s: s.output_tps),
-        accept_len=middle(lambda s: s.accept_len),
-        steps=middle(lambda s: step_rate(s, speculative=speculative)),
-        running=middle(lambda s: s.running),
-        waiting=middle(lambda s: s.waiting),
-        token_usage=middle(lambda s: s.token_usage),
-    )
+    """The medians of the decode lines among ``samples``, in one pass and 8 bytes a value."""
+    lines, values = 0, {name: array("d") for name in MEDIANS}
+    for sample in samples:
+        if sample.phase not in TOLD:
+            continue
+        lines += sample.phase != "spec_interval"
+        for name, known in values.items():
+            value = (
+                step_rate(sample, speculative=speculative)
+                if name == "steps"
+                else getattr(sample, name)
+            )
+            if value is not None:
+                known.append(value)
+    return Readings(lines, **{n: median(known) if known else None for n, known in values.items()})
 
 
 def step_rate(sample: Line, *, speculative: bool) -> float | None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from runs.charts import LAST, READ, TOLD, Line
-from runs.models import Arm, Attempt, Level, LogStream
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import cast
+
+from runs.charts import LAST, READ, TOLD, Line, Readings, readings
+from runs.models import Arm, Attempt, Level, LogStream, Outline
+
+AT_ONCE = 5000  # rows read from the database at once
 
 
 def is_speculative(arm: Arm) -> bool:
@@ -24,9 +30,20 @@ def last_decode(stream: LogStream, n: int = LAST) -> list[Line]:
     return list(lines.values_list(*READ, named=True)[:n])
 
 
-def in_window(stream: LogStream, level: Level) -> list[Line]:
-    """The decode lines printed inside a level's window."""
+def level_readings(stream: LogStream, level: Level, *, speculative: bool) -> Readings | None:
+    """The medians of the decode lines printed inside a level's window; ``None`` if there are none.
+
+    Of a long log that is whole they are kept beside its outline: they cost seconds.
+    """
     if level.started is None or level.ended is None:
-        return []
+        return None
+    key = f"{level.started!r} {level.ended!r} {speculative}"
+    kept = Outline.objects.filter(stream=stream).first() if stream.complete else None
+    if kept is not None and key in kept.medians:
+        return Readings(**kept.medians[key])
     lines = stream.samples.filter(phase__in=TOLD, time__gte=level.started, time__lte=level.ended)
-    return list(lines.values_list(*READ, named=True).order_by("seq"))
+    rows = lines.order_by("seq").values_list(*READ, named=True).iterator(AT_ONCE)
+    told = readings(cast("Iterator[Line]", rows), speculative=speculative)
+    if kept is not None:
+        Outline.objects.filter(pk=kept.pk).update(medians={**kept.medians, key: asdict(told)})
+    return told if told.lines or told.accept_len is not None else None

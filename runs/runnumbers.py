@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from runs.charts import Readings, ratio, readings
 from runs.models import Level
-from runs.runlines import in_window, is_speculative, last_decode, server_stream
+from runs.runlines import is_speculative, last_decode, level_readings, server_stream
 from runs.runpage import RunPage
 
 
@@ -84,9 +84,8 @@ def _own_readings(page: RunPage, level: Level | None) -> Readings | None:
         return None
     if page.run.is_active or level is None or level.started is None:
         lines = last_decode(page.stream)
-    else:
-        lines = in_window(page.stream, level)
-    return readings(lines, speculative=page.speculative) if lines else None
+        return readings(lines, speculative=page.speculative) if lines else None
+    return level_readings(page.stream, level, speculative=page.speculative)
 
 
 def _last_done(page: RunPage) -> Level | None:
@@ -104,5 +103,6 @@ def baseline_readings(page: RunPage) -> Readings | None:
     if attempt is None or stream is None:
         return None
     same = attempt.levels.filter(concurrency=level.concurrency, state=Level.State.DONE).first()
-    lines = in_window(stream, same) if same else []
-    return readings(lines, speculative=is_speculative(page.baseline.arm)) if lines else None
+    if same is None:
+        return None
+    return level_readings(stream, same, speculative=is_speculative(page.baseline.arm))

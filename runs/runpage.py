@@ -35,6 +35,7 @@ QUIET_EVENTS = {
 }
 IN_WORDS = {"gpu-trouble", "gpu-strangers"}  # ours, though they come from a file on the node
 EVENTS_SHOWN = 14
+EVENTS_READ = 400  # the newest, of which neighbours that say the same are told once
 FLAGGED = ("retraction", "crash")
 FLAGS = 30  # more of them would hide the line they explain
 
@@ -162,8 +163,10 @@ def run_page(run: Run) -> RunPage:
     levels = list(attempt.levels.all()) if attempt else []
     running = [lv for lv in levels if lv.state == Level.State.RUNNING]
     elapsed = run.duration.total_seconds() if run.duration else None
-    events = list(run.events.exclude(kind__in=QUIET_EVENTS).order_by("-at", "-pk"))
-    rows = event_rows(events, levels)
+    telling = run.events.exclude(kind__in=QUIET_EVENTS).order_by("-at", "-pk")
+    events = list(telling[: EVENTS_READ + 1])
+    more = telling.count() - EVENTS_READ if len(events) > EVENTS_READ else 0
+    rows = event_rows(events[:EVENTS_READ], levels)
     return RunPage(
         run=run,
         attempt=attempt,
@@ -174,8 +177,8 @@ def run_page(run: Run) -> RunPage:
         rows=level_rows(run, levels, baseline, stream),
         current=running[-1] if running else None,
         events=rows[:EVENTS_SHOWN],
-        events_left_out=max(0, len(rows) - EVENTS_SHOWN),
-        flagged=[event for event in events if event.kind in FLAGGED][:FLAGS],
+        events_left_out=max(0, len(rows) - EVENTS_SHOWN) + more,
+        flagged=list(telling.filter(kind__in=FLAGGED)[:FLAGS]),
         gpu=gpu_told(run, attempt),
         caveats=[caveat_row(c) for c in run.caveats.order_by("-found_at", "-pk")],
         elapsed=elapsed,

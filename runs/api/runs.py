@@ -10,7 +10,8 @@ from ninja import Query, Router, Schema
 from runs.access import get_run
 from runs.gpupage import gpu_after, newest_gpu_stream
 from runs.models import Level, Run
-from runs.points import MOST, points
+from runs.points import MOST, points, thinned_points
+from runs.thinning import MOST as MOST_DRAWN
 
 router = Router(tags=["runs"])
 
@@ -54,7 +55,11 @@ class RunOut(Schema):
 
 
 class PointsOut(Schema):
-    """Samples in columns. ``t`` is epoch seconds, ``offset`` the line's first byte in the log."""
+    """Samples in columns. ``t`` is epoch seconds, ``offset`` the line's first byte in the log.
+
+    Of a thinned answer ``last`` is the newest number looked at, ``total`` how many samples could be
+    drawn, and ``thinned`` whether some of them are left out.
+    """
 
     attempt: int
     seq0: int | None
@@ -64,6 +69,9 @@ class PointsOut(Schema):
     offset: list[int]
     cols: dict[str, list[str | int | float | None]]
     more: bool
+    last: int | None = None
+    total: int | None = None
+    thinned: bool = False
 
 
 def run_out(run: Run) -> RunOut:
@@ -90,15 +98,26 @@ def read_run(request: HttpRequest, run_id: int) -> RunOut:
     return run_out(get_run(run_id))
 
 
-@router.get("/{int:run_id}/points", response=PointsOut, summary="Samples behind a number")
+@router.get("/{int:run_id}/points", response=PointsOut, summary="Samples behind a number, or few")
 def read_points(
     request: HttpRequest,
     run_id: int,
     after: Annotated[int, Query(ge=0)] = 0,
     max: Annotated[int, Query(ge=1, le=MOST)] = 5000,
+    thin: Annotated[int | None, Query(ge=100, le=MOST_DRAWN)] = None,
+    start: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
+    end: Annotated[float | None, Query(alias="to", allow_inf_nan=False)] = None,
 ) -> dict[str, object]:
-    """Samples with a number above ``after``, at most ``max``; ask on while ``more`` is true."""
-    return points(get_run(run_id), after=after, limit=max)
+    """Samples with a number above ``after``, at most ``max``; ask on while ``more`` is true.
+
+    With ``thin`` the whole run in at most so many points: of each stretch the samples with the
+    least and the greatest value of each series. With ``from`` and ``to`` (epoch seconds) only what
+    was printed between them, and finer the shorter that is.
+    """
+    run = get_run(run_id)
+    if thin is None and start is None and end is None:
+        return points(run, after=after, limit=max)
+    return thinned_points(run, most=thin or MOST_DRAWN, start=start, end=end)
 
 
 @router.get("/{int:run_id}/gpu", response=PointsOut, summary="GPU samples behind a number")

@@ -123,6 +123,8 @@ class Event(models.Model):
 
     class Meta:
         ordering = ["pk"]
+        # the newest of a run first: a log may hold 100,000
+        indexes = [models.Index(fields=["run", "-at", "-id"], name="runs_event_newest")]
         constraints = [
             models.UniqueConstraint(
                 fields=["stream", "offset", "kind"],

@@ -2,17 +2,19 @@
 import { SPECS, clock, fixed, group, roundUp, show } from "./chartspecs.js";
 import { NONE, gpuReadings, gpuRows } from "./gpu.js";
 import { armColor, color, onTheme } from "./palette.js";
-import { alignByLevel, decodeLines, merge, nearest, zeroOf } from "./series.js";
+import { alignByLevel, decodeLines, merge, nearest, refined, zeroOf } from "./series.js";
 
 const AXIS = 46; // px at the left, equal in all charts so that one cursor fits all
 const BOTTOM = 28;
 const RIGHT = 16; // px: half of the last time, which may stand at the very end
 
 export class Charts {
-  constructor(root, marks, onPick) {
+  constructor(root, marks, onPick, onZoom) {
     this.root = root;
     this.marks = marks;
     this.onPick = onPick;
+    this.onZoom = onZoom;
+    this.finer = null; // a ring of the zoomed time, where the whole run is drawn in few points
     this.own = [];
     this.base = [];
     this.gpu = []; // one row for each instant
@@ -55,6 +57,8 @@ export class Charts {
     // what was printed before measuring (a smoke test, a warm-up) is not drawn
     const measured = this.marks.levels.some((level) => level.start !== null);
     this.own = timed && measured ? lines.filter((line) => line.x >= 0) : lines;
+    if (this.finer && timed) this.own = refined(this.own, decodeLines(this.finer, zero).lines);
+    this.drawn(ring);
     this.base =
       timed && this.baseRing && this.marks.baseline
         ? alignByLevel(this.baseRing, this.marks.baseline.levels, this.marks.levels, zero)
@@ -65,6 +69,14 @@ export class Charts {
     if (!this.charts.length || drawn !== this.gpu.length > 0) this.build();
     this.setData();
     this.read();
+  }
+
+  /** Says how many of how many samples are drawn, if not all. */
+  drawn(ring) {
+    const words = this.root.querySelector("[data-drawn]");
+    words.textContent = ring.thinned
+      ? `${group(this.own.length)} of ${group(ring.total)} samples drawn; minima and maxima kept`
+      : "";
   }
 
   /** What stands beside the canvas and moves with it. */
@@ -339,6 +351,7 @@ export class Charts {
     if (this.zoomOut) this.zoomOut.hidden = range === null;
     const [min, max] = this.range();
     for (const chart of this.charts) chart.setScale("x", { min, max });
+    if (this.timed) this.onZoom(range?.map((x) => x + this.zero) ?? null);
   }
 
   /** The readings at the right: at the cursor, else the latest. */

@@ -2,7 +2,7 @@
 import { Charts } from "./charts.js";
 import { LogPane } from "./logpane.js";
 import { reloadParts, setParts, tick } from "./parts.js";
-import { Ring, backfill } from "./ring.js";
+import { Ring, backfill, between } from "./ring.js";
 
 const SILENCE = 5000; // ms without a word until the page says so; the server speaks every 2.5 s
 const AGAIN = 1500; // ms before the stream is opened anew
@@ -13,7 +13,8 @@ const root = document.getElementById("live");
 const notice = document.getElementById("live-notice");
 const marks = JSON.parse(document.getElementById("run-marks").textContent);
 const pane = new LogPane(document.getElementById("log"));
-const charts = new Charts(root, marks, (line, jump = true) => pane.hold(line?.offset ?? null, jump));
+const pick = (line, jump = true) => pane.hold(line?.offset ?? null, jump);
+const charts = new Charts(root, marks, pick, (times) => refine(times));
 const ring = new Ring();
 const gpuRing = new Ring();
 const { points, stream, baseline, gpu } = root.dataset;
@@ -33,6 +34,18 @@ const draw = () => {
     charts.update(ring);
   });
 };
+
+let zooms = 0; // only the answer to the last zoom is drawn
+
+/** The zoomed time in more points, if not all of them are drawn; without an answer all stays. */
+async function refine(times) {
+  const asked = (zooms += 1);
+  if (!ring.thinned) return;
+  const finer = times && (await between(points, ...times).catch(() => null));
+  if (asked !== zooms) return;
+  charts.finer = finer;
+  draw();
+}
 
 const upTo = () => {
   const last = ring.t.findLast((t) => t !== null);

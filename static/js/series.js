@@ -1,7 +1,7 @@
 // From points to what the charts draw: seconds since measuring began, baseline aligned by level.
 
 // One line of each of these tells a speed; the rest are prefills, or say more of the line before.
-const DRAWN = new Set(["decode", "interval", "iteration", "request"]);
+export const DRAWN = new Set(["decode", "interval", "iteration", "request"]);
 
 /** Decode lines of a ring as rows {x, seq, offset, …}; x is seconds since `zero`, or a line count. */
 export function decodeLines(ring, zero) {
@@ -12,7 +12,7 @@ export function decodeLines(ring, zero) {
     if (phase[i] === "spec_interval" && lines.length) lines.at(-1).accept_len ??= accept_len[i];
     if (!DRAWN.has(phase[i])) continue;
     lines.push({
-      x: timed ? ring.t[i] - zero : lines.length + 1,
+      x: timed ? ring.t[i] - zero : ring.thinned ? ring.seq[i] : lines.length + 1,
       t: timed ? ring.t[i] : null,
       offset: ring.offset[i],
       output_tps: output_tps[i],
@@ -25,6 +25,13 @@ export function decodeLines(ring, zero) {
   }
   if (timed) lines.sort((a, b) => a.x - b.x);
   return { lines, timed };
+}
+
+/** Lines with those of a shorter time in their finer form. */
+export function refined(lines, finer) {
+  if (!finer.length) return lines;
+  const [from, to] = [finer[0].x, finer.at(-1).x];
+  return [...lines.filter((line) => line.x < from), ...finer, ...lines.filter((line) => line.x > to)];
 }
 
 /** The first level's start, else the first point's time; null if nothing tells the time. */
