@@ -18,6 +18,7 @@ COPY static static
 RUN SECRET_KEY=only-while-the-image-is-built-only-while-the-image-is-built \
     python manage.py collectstatic --noinput \
     && useradd --system --home-dir /srv/var throughline \
+    && mkdir -p /srv/var/pending && chmod 700 /srv/var/pending \
     && chown -R throughline /srv/var
 USER throughline
 EXPOSE 8000

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from django.db.models import Q
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from runs.models import Arm, Campaign, Note, Run, ShareLink
+from people.models import Person
+from runs.models import Arm, Campaign, Import, Note, Run, ShareLink
 
 NUMBER = re.compile(r"[0-9]{1,18}")  # of a row; more digits fit no database
 
@@ -43,6 +45,12 @@ def get_arms(key: str) -> Sequence[Arm]:
 
 def get_note(pk: int) -> Note:
     return get_object_or_404(Note, pk=pk)
+
+
+def get_import(pk: int, by: Person) -> Import:
+    """A person's own; that a campaign is read again is everybody's business."""
+    own = Q(person=by) | Q(kind=Import.Kind.AGAIN)
+    return get_object_or_404(Import.objects.select_related("campaign").filter(own), pk=pk)
 
 
 def get_share_link(pk: int) -> ShareLink:

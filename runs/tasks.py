@@ -8,7 +8,7 @@ import socket
 import threading
 from typing import Any
 
-from celery import shared_task
+from celery import Task, shared_task
 from celery.signals import worker_shutting_down
 from django.conf import settings
 from kombu.exceptions import OperationalError
@@ -26,12 +26,41 @@ def carry_out(operation_id: int) -> None:
     perform(operation_id, WORKER)
 
 
+@shared_task(
+    soft_time_limit=settings.DURATIONS.import_limit,
+    time_limit=settings.DURATIONS.import_limit + 30,
+)
+def carry_out_import(import_id: int) -> None:
+    """Longer than the visibility time-out of messages: a second delivery finds it claimed."""
+    from runs.actions.import_job import perform
+
+    perform(import_id, WORKER)
+    ring_imports()
+
+
 def ring(operation_id: int) -> bool:
     """Wake a worker for an operation. False if the broker cannot be reached: ring again later."""
+    return _ring(carry_out, operation_id)
+
+
+def ring_import(import_id: int) -> bool:
+    """The same for an import."""
+    return _ring(carry_out_import, import_id)
+
+
+def ring_imports() -> None:
+    """Wake a worker for the import that is due first; they go one after the other."""
+    from runs.models import Import
+
+    if (first := Import.objects.next_due()) is not None:
+        ring_import(first.pk)
+
+
+def _ring(task: Task[[int], None], pk: int) -> bool:
     try:
-        carry_out.apply_async((operation_id,), retry=False, ignore_result=True)
+        task.apply_async((pk,), retry=False, ignore_result=True)
     except (OperationalError, OSError) as error:
-        log.warning("operation %s not rung: %s", operation_id, error)
+        log.warning("%s %s not rung: %s", task.name, pk, error)
         return False
     return True
 
@@ -48,9 +77,10 @@ def give_back() -> None:
     """Let other workers take what this one has not finished."""
     from django.db import connection
 
-    from runs.models import Operation
+    from runs.models import Import, Operation
 
     try:
+        Import.objects.give_back(WORKER)
         if held := Operation.objects.give_back(WORKER):
             log.warning("%s is ending: %s operations were given back", WORKER, held)
     finally:

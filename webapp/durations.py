@@ -33,12 +33,14 @@ class Durations:
     flush: float = 0.4  # the recorder writes at least this often while lines arrive
     reconnect: float = 2.0  # first pause before a lost link is tried again
     lost_after: float = 3600.0  # an unreachable node keeps its run this long
+    import_silence: float = 60.0  # an import unheard of for so long is begun anew by another worker
+    import_limit: float = 21600.0  # a worker's longest import: forty files of 256 MiB
     signin: float = 1800.0  # a sign-in link's life
     share: float = 90 * 86400.0  # a share link's life
 
     def scaled(self, factor: float) -> Durations:
         """The same durations, each multiplied by ``factor``; limits of people stay as they are."""
-        kept = {"connect", "login", "command", "verb", "signin", "share"}
+        kept = {"connect", "login", "command", "verb", "import_limit", "signin", "share"}
         return Durations(
             **{
                 f.name: getattr(self, f.name) * (1 if f.name in kept else factor)

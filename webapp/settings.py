@@ -148,6 +148,11 @@ WHITENOISE_AUTOREFRESH = env.flag("THROUGHLINE_AUTOREFRESH", False)
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 1024 * 1024
 UPLOAD_LIMIT_BYTES = 256 * 1024 * 1024
+# longer texts are imported by a worker; so long ones are read and stored within a request
+AT_ONCE_BYTES = 2 * 1024 * 1024
+# of one person, waiting to be confirmed or to be imported
+PENDING_UPLOADS = 20
+PENDING_BYTES = 2 * 1024**3
 
 DURATIONS = Durations().scaled(env.number("THROUGHLINE_TIME_SCALE", 1.0))
 

@@ -6,8 +6,7 @@ A half import, whose process is gone, is removed by the next import.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +17,7 @@ from runs.actions.conclude import as_record
 from runs.actions.imported import ended_run, named_host
 from runs.actions.large_log import LargeLog, is_streamed
 from runs.actions.launch import Refused
+from runs.actions.pieces import Pieces
 from runs.actions.store_plan import (
     UNKNOWN_HOST,
     Texts,
@@ -41,6 +41,7 @@ from runs.models import (
     Workload,
 )
 
+NOTHING = "Nothing in this text can be measured: no log of a server and no result row."
 STALE = timedelta(minutes=10)  # every piece of a living import takes seconds
 UNFINISHED = "This import was not finished."
 
@@ -63,38 +64,65 @@ def remove(campaign: Campaign) -> bool:
 
 
 def import_large(
-    *, sources: Sequence[Source], hints: Hints, question: str, facts: dict[str, Any], by: Any
+    *,
+    sources: Sequence[Source],
+    hints: Hints,
+    question: str,
+    facts: dict[str, Any],
+    by: Any,
+    pieces: Pieces | None = None,
 ) -> Campaign:
     """Store piece by piece, then sort into arms. Raises Refused; nothing of it is left then."""
+    pieces = pieces or Pieces()
     remove_half_imports()
-    campaign = Campaign.objects.create(
-        question=question, opened_by=by, importing_since=timezone.now(), facts=facts
-    )
+    campaign = hidden(pieces, question=question, opened_by=by, facts=facts)
     try:
-        logs, texts = _store(campaign, sources, by)
+        logs, texts = store_pieces(campaign, sources, by, pieces)
         planned = plan(texts, hints)
         if not planned.arms:
-            raise Refused("Nothing in this text can be measured.")
-        with transaction.atomic():
+            raise Refused(nothing_in(texts, sources))
+        with pieces.last():
             _sort(campaign, planned, logs, Texts(sources, [t.reading for t in texts]), by)
+            pieces.whole(campaign)
     except BaseException:
         remove(campaign)
         raise
     return campaign
 
 
-def _store(
-    campaign: Campaign, sources: Sequence[Source], by: Any
+def hidden(pieces: Pieces, **values: Any) -> Campaign:
+    """A campaign that stands in no list."""
+    with transaction.atomic():
+        campaign = Campaign.objects.create(importing_since=timezone.now(), **values)
+        pieces.hide(campaign)
+    return campaign
+
+
+def nothing_in(texts: Sequence[Text], sources: Sequence[Source]) -> str:
+    """Why nothing was stored: the first thing that could not be read, by file, line and byte."""
+    for text, source in zip(texts, sources, strict=True):
+        damaged = next(iter(text.reading.damaged), None) or source.json_problem()
+        if damaged is not None:
+            place = f"line {damaged.line:,}, byte {damaged.offset:,}"
+            return f"{NOTHING} {text.name}, {place}: {damaged.reason}."
+    return NOTHING
+
+
+def store_pieces(
+    campaign: Campaign, sources: Sequence[Source], by: Any, pieces: Pieces
 ) -> tuple[dict[int, LargeLog], list[Text]]:
+    """Read all texts; the long logs among them are stored under the campaign's holder."""
     holder = holder_of(campaign, by)
     logs: dict[int, LargeLog] = {}
     texts = []
     for part, source in enumerate(sources):
         if is_streamed(source):
             logs[part] = LargeLog(holder, source, part)
-            reading = logs[part].store(lambda: _piece(campaign))
+            reading = logs[part].store(lambda read: pieces.piece(campaign, read))
         else:
             reading = read_source(source)
+            with pieces.piece(campaign, source.size):
+                pass
         texts.append(Text(source.name, reading))
     return logs, texts
 
@@ -120,14 +148,6 @@ def remove_holder(arm: Arm) -> None:
     arm.delete()
     config.delete()
     workload.delete()
-
-
-@contextmanager
-def _piece(campaign: Campaign) -> Iterator[None]:
-    """One piece: what it brings and the sign of life are one transaction."""
-    with transaction.atomic():
-        yield
-        Campaign.objects.filter(pk=campaign.pk).update(importing_since=timezone.now())
 
 
 def _sort(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import transaction
-
 from hosts.models import Host
 from people.models import Person
-from runs.actions.import_large import import_large
+from runs.actions.import_large import import_large, nothing_in
 from runs.actions.large_log import is_streamed
 from runs.actions.launch import Refused
+from runs.actions.pieces import Pieces
 from runs.actions.store_plan import Texts, store_plan
 from runs.actions.texts import Source, read_source
 from runs.intake import storable
@@ -19,10 +18,10 @@ from runs.intake.build import plan
 from runs.intake.plan import NO_HINTS, Hints, Plan, Text
 from runs.models import Campaign
 
-NOTHING = "Nothing in this text can be measured: no log of a server and no result row."
 
-
-def import_texts(*, sources: Sequence[Source], by: Person | None) -> Campaign:
+def import_texts(
+    *, sources: Sequence[Source], by: Person | None, pieces: Pieces | None = None
+) -> Campaign:
     """A campaign of everything the texts say. The texts are kept whole.
 
     One transaction, unless a text is large: then one for each piece of it, and what is not whole
@@ -31,11 +30,16 @@ def import_texts(*, sources: Sequence[Source], by: Person | None) -> Campaign:
     question = storable.text(question_of(sources), 300)
     if any(is_streamed(source) for source in sources):
         facts = {"_import": noted(NO_HINTS)}
-        return import_large(sources=sources, hints=NO_HINTS, question=question, facts=facts, by=by)
-    with transaction.atomic():
-        return store_texts(
+        return import_large(
+            sources=sources, hints=NO_HINTS, question=question, facts=facts, by=by, pieces=pieces
+        )
+    pieces = pieces or Pieces()
+    with pieces.last():
+        campaign = store_texts(
             sources=sources, hints=NO_HINTS, question=question, source="", facts={}, by=by
         )
+        pieces.whole(campaign)
+    return campaign
 
 
 def store_texts(
@@ -52,7 +56,7 @@ def store_texts(
     texts = [Text(each.name, read_source(each)) for each in sources]
     planned = plan(texts, hints)
     if not planned.arms:
-        raise Refused(NOTHING)
+        raise Refused(nothing_in(texts, sources))
     campaign = Campaign.objects.create(
         question=storable.text(question, 300),
         source=source,

@@ -66,8 +66,10 @@ class LargeLog:
         self._rows: dict[str | None, SampleRows] = {}
         self._writer: TextWriter | None = None
 
-    def store(self, each: Callable[[], AbstractContextManager[object]]) -> Reading:
-        """Read and store all of it; ``each`` surrounds every piece. The reading of its beginning.
+    def store(self, each: Callable[[int], AbstractContextManager[object]]) -> Reading:
+        """Read and store all of it; ``each`` surrounds every piece and is told its bytes.
+
+        Gives the reading of the beginning.
 
         Beyond :data:`KEPT` records of a kind the reading says how many more there were.
         """
@@ -77,12 +79,12 @@ class LargeLog:
             for block in blocks(self.source.path, PIECE):
                 told = reader.feed(block)
                 gathered.take(told)
-                with each():
+                with each(len(block)):
                     self._writer_of_text().write(block)
                     self._store(told)
             told = reader.finish()
             gathered.take(told)
-            with each():
+            with each(0):
                 self._store(told)
                 self._finish()
         return gathered.reading(self.source.name)

@@ -1,6 +1,7 @@
 """Read an import again: its texts are here, and a newer reader may see more in them.
 
-Samples, events, levels, start-up facts and caveats are made anew from the stored text, in one
+Samples, events, levels, start-up facts and caveats are made anew from the stored text. A long log
+is stored anew piece by piece in a hidden campaign; that it takes the place of the old is one
 transaction: if anything fails, all is as it was. Runs, their arms and notes stay who they are.
 """
 
@@ -8,18 +9,16 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
-
-from django.db import transaction
 
 from people.models import Person
 from runs.actions.conclude import known, store_findings
-from runs.actions.import_large import holder_of, measure_stored, remove_holder
+from runs.actions.import_large import hidden, measure_stored, remove, store_pieces
 from runs.actions.import_texts import noted_hints, texts_told
 from runs.actions.imported import log_level
-from runs.actions.large_log import LargeLog, is_streamed
+from runs.actions.large_log import LargeLog
 from runs.actions.launch import Refused
+from runs.actions.pieces import Pieces
 from runs.actions.store_log import store_log
 from runs.actions.store_plan import Texts, fill, startup_of, store_arm, store_results, store_run
 from runs.actions.texts import Source, read_source
@@ -29,7 +28,7 @@ from runs.intake.build import plan
 from runs.intake.plan import Plan, PlannedArm, PlannedLaunch, Text
 from runs.intake.version import PARSER_VERSION
 from runs.metrics.acceptance import level_accept_len
-from runs.models import Arm, Attempt, Campaign, LogStream, Run
+from runs.models import Attempt, Campaign, LogStream, Run
 from runs.readers.reading import Reading
 
 PIECE = 4 * 2**20
@@ -49,23 +48,34 @@ def can_read_again(run: Run) -> bool:
     return run.imported and LogStream.objects.filter(attempt__run=run).exists()
 
 
-def read_again(*, campaign: Campaign, by: Person | None) -> int:
+def size_of(campaign: Campaign) -> int:
+    """Bytes of the stored texts of an import."""
+    return sum(owner.position for owner in _owners(campaign))
+
+
+def read_again(*, campaign: Campaign, by: Person | None, pieces: Pieces | None = None) -> int:
     """Read all texts of an import anew; how many runs were made of them.
 
     Raises :class:`Refused` if there are none, or if the texts now read as other arms.
     """
-    owners = list(
+    pieces = pieces or Pieces()
+    owners = _owners(campaign)
+    if not owners:
+        raise Refused("Nothing of this campaign was imported as a text.")
+    with tempfile.TemporaryDirectory() as folder:
+        sources = [_on_disk(Path(folder) / str(i), owner) for i, owner in enumerate(owners)]
+        if "_import" in campaign.facts:
+            return _texts(campaign, sources, owners, by, pieces)
+        with pieces.last():
+            return sum(_log(owner, source) for owner, source in zip(owners, sources, strict=True))
+
+
+def _owners(campaign: Campaign) -> list[LogStream]:
+    return list(
         LogStream.objects.filter(
             attempt__run__campaign=campaign, attempt__run__imported=True, text_of=None
         ).order_by("part", "pk")
     )
-    if not owners:
-        raise Refused("Nothing of this campaign was imported as a text.")
-    with tempfile.TemporaryDirectory() as folder, transaction.atomic():
-        sources = [_on_disk(Path(folder) / str(i), owner) for i, owner in enumerate(owners)]
-        if "_import" in campaign.facts:
-            return _texts(campaign, sources, owners, by)
-        return sum(_log(owner, source) for owner, source in zip(owners, sources, strict=True))
 
 
 def _on_disk(path: Path, stream: LogStream) -> Source:
@@ -76,23 +86,36 @@ def _on_disk(path: Path, stream: LogStream) -> Source:
 
 
 def _texts(
-    campaign: Campaign, sources: Sequence[Source], owners: Sequence[LogStream], by: Person | None
+    campaign: Campaign,
+    sources: Sequence[Source],
+    owners: Sequence[LogStream],
+    by: Person | None,
+    pieces: Pieces,
 ) -> int:
     """The same as an import, into the runs that are there."""
-    holder = holder_of(campaign, by)
-    logs: dict[int, LargeLog] = {}
-    readings: list[Reading] = []
-    for part, source in enumerate(sources):
-        if is_streamed(source):
-            logs[part] = LargeLog(holder, source, part)
-            readings.append(logs[part].store(nullcontext))
-        else:
-            readings.append(read_source(source))
-    told = [Text(source.name, r) for source, r in zip(sources, readings, strict=True)]
-    planned = plan(told, noted_hints(campaign.facts["_import"]))
-    attempts = _attempts(campaign, planned, holder, by)
+    half = hidden(pieces, question=f"Read again: {campaign.question}"[:300], opened_by=by)
+    try:
+        logs, told = store_pieces(half, sources, by, pieces)
+        planned = plan(told, noted_hints(campaign.facts["_import"]))
+        with pieces.last():
+            return _take_over(campaign, planned, logs, told, sources, owners, by)
+    finally:
+        remove(half)
+
+
+def _take_over(
+    campaign: Campaign,
+    planned: Plan,
+    logs: dict[int, LargeLog],
+    told: Sequence[Text],
+    sources: Sequence[Source],
+    owners: Sequence[LogStream],
+    by: Person | None,
+) -> int:
+    """What was stored anew takes the place of what was there."""
+    attempts = _attempts(campaign, planned, by)
     LogStream.objects.filter(attempt__in=[a for a, _, _ in attempts]).delete()
-    texts = Texts(sources, readings)
+    texts = Texts(sources, [text.reading for text in told])
     for attempt, _, launch in sorted(attempts, key=lambda each: -each[2].lines[0]):
         if launch.log in logs and launch.main:
             stream = logs[launch.log].hand_over(attempt, launch.source, launch.lines)
@@ -108,7 +131,6 @@ def _texts(
             fill(attempt, launch, texts)
     texts.store_rest(attempts[0][0])
     _keep_what_is_known_of_the_bytes(campaign, owners)
-    remove_holder(holder)
     campaign.facts = {**campaign.facts, **texts_told(told)}
     campaign.save(update_fields=["facts"])
     return len(attempts)
@@ -121,7 +143,7 @@ def _results_of_large(attempt: Attempt, launch: PlannedLaunch, texts: Texts) -> 
     measure_stored(attempt, launch)
 
 
-def _attempts(campaign: Campaign, planned: Plan, holder: Arm, by: Person | None) -> list[Found]:
+def _attempts(campaign: Campaign, planned: Plan, by: Person | None) -> list[Found]:
     """Each launch of the plan with its attempt: the one that is there, or a new one."""
     there = {
         (told["arm"], told["launch"]): attempt
@@ -140,7 +162,7 @@ def _attempts(campaign: Campaign, planned: Plan, holder: Arm, by: Person | None)
             attempt = there.get((arm.name[:120], n))
             if attempt is None:
                 row = campaign.arms.filter(name=arm.name[:120]).first()
-                place = campaign.arms.exclude(pk=holder.pk).count()
+                place = campaign.arms.count()
                 row = row or store_arm(campaign, arm, place, campaign.arms.all()[0].host)
                 attempt = store_run(row, arm, launch, n, by)
             found.append((attempt, arm, launch))

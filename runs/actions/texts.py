@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from runs.engines.base import Damaged
 from runs.engines.redact import redact
 from runs.models import LogChunk, LogStream
+from runs.readers.broken import MOST, json_problem
 from runs.readers.reading import Reading
-from runs.readers.text import LARGE, read, read_file
+from runs.readers.text import read, read_file
 
+# A longer log is stored piece by piece: reading one of this size takes about 200 MB of memory.
+LARGE = 32 * 2**20
 BLOCK = 16 * LogChunk.LIMIT  # bytes that are read and stored at once
 
 
@@ -30,12 +34,25 @@ class Source:
     def is_large(self) -> bool:
         return self.size > LARGE
 
+    def json_problem(self) -> Damaged | None:
+        """Why it is no JSON, if it begins like some."""
+        return json_problem(self.path.read_bytes()) if self.size <= MOST else None
+
 
 def read_source(source: Source) -> Reading:
     """Read a text; of a large one only so many records are kept. Raises OSError."""
     if source.is_large:
         return replace(read_file(source.path), name=source.name)
     return read(source.path.read_bytes(), source.name)
+
+
+def read_beginning(source: Source, most: int) -> Reading:
+    """Read whole lines of the first ``most`` bytes. A JSON document is told by its whole only."""
+    with source.path.open("rb") as file:
+        head = file.read(most)
+    if len(head) == source.size:
+        return read(head, source.name)
+    return read(head[: head.rfind(b"\n") + 1], source.name)
 
 
 def blocks(path: Path, size: int = BLOCK) -> Iterator[bytes]:

@@ -6,11 +6,12 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections.abc import Callable
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import OperationalError
+from django.db import DatabaseError, OperationalError
 
 from hosts.links import Links
 from runs.execution import findings, ledger
@@ -19,6 +20,7 @@ from runs.execution.execute import execute, put_away
 from runs.execution.recorder import Overtaken
 from runs.execution.story import Story
 from runs.models import Reason, Run
+from runs.tasks import ring_imports
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +32,7 @@ class Conductor:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self.links = Links()
         self.telling: dict[int, asyncio.Task[None]] = {}
+        self._bell = 0.0  # when imports are rung for next, on the monotonic clock
 
     async def conduct(self, go_on: Callable[[], bool]) -> None:
         """Sweep and renew claims until ``go_on`` says no; then let the runs go unharmed."""
@@ -43,6 +46,9 @@ class Conductor:
             await self._let_go()
 
     async def _sweep(self) -> None:
+        if time.monotonic() >= self._bell:
+            self._bell = time.monotonic() + settings.DURATIONS.bell
+            await self._ring_imports()
         try:
             due = await sync_to_async(ledger.claim_due)(self.name)
         except OperationalError:
@@ -55,6 +61,13 @@ class Conductor:
                 stale.cancel()
                 await asyncio.gather(stale, return_exceptions=True)
             self.telling[run.pk] = asyncio.create_task(self._tell(run), name=str(run))
+
+    async def _ring_imports(self) -> None:
+        """Imports wait as rows: whoever lost their message is rung for again."""
+        try:
+            await sync_to_async(ring_imports)()
+        except DatabaseError:
+            log.exception("the database could not be asked for due imports")
 
     async def _tell(self, run: Run) -> None:
         try:

@@ -62,6 +62,12 @@ class ImportForm(forms.Form):
             )
         return told
 
+    def size(self) -> int:
+        """Bytes of all texts."""
+        files: list[UploadedFile] = self.cleaned_data["file"]
+        text: str = self.cleaned_data["text"]
+        return sum(file.size or 0 for file in files) if files else len(text.encode())
+
     def told(self) -> Sequence[tuple[str, Iterable[bytes]]]:
         """Each text's name and its bytes, in pieces: an upload is never held in memory."""
         files: list[UploadedFile] = self.cleaned_data["file"]

@@ -4,8 +4,10 @@ from runs.models.attempt import Attempt, Operation
 from runs.models.campaign import Arm, Campaign
 from runs.models.config import ServerConfig, Workload
 from runs.models.gpu import GpuSample
+from runs.models.imports import Import
 from runs.models.log import LogChunk, LogStream
 from runs.models.note import Caveat, Note
+from runs.models.outline import Outline
 from runs.models.run import Run
 from runs.models.sample import Event, Level, Sample
 from runs.models.share import Comparison, ShareLink
@@ -19,11 +21,13 @@ __all__ = [
     "Comparison",
     "Event",
     "GpuSample",
+    "Import",
     "Level",
     "LogChunk",
     "LogStream",
     "Note",
     "Operation",
+    "Outline",
     "Reason",
     "Run",
     "Sample",

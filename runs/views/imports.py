@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,9 +15,11 @@ from django.views.decorators.http import require_http_methods
 
 from people.once import once
 from runs import pending
+from runs.actions.import_job import begin_import
+from runs.actions.import_large import nothing_in
 from runs.actions.import_texts import import_texts, summary_of
 from runs.actions.launch import Refused
-from runs.actions.texts import read_source
+from runs.actions.texts import read_beginning, read_source
 from runs.engines.base import Sample
 from runs.engines.redact import redact_text
 from runs.forms.importing import ImportForm
@@ -24,9 +27,11 @@ from runs.intake.build import plan
 from runs.intake.client import UNKNOWN
 from runs.intake.plan import NO_HINTS, Client, Plan, Text
 from runs.readers import Reading
+from runs.views.import_jobs import own_imports
 from runs.views.who import person
 
 SHOWN = 200  # rows of each table; all of them are kept
+BEGINNING = 1024 * 1024  # bytes of long texts that are read for the page
 DEFAULT = "by the tool's default,"
 LONG = 400  # characters of one setting
 KINDS = {
@@ -93,12 +98,24 @@ def import_text(request: HttpRequest) -> HttpResponse:
     if "ticket" in request.POST:
         return _keep(request)
     if request.method == "GET":
-        return render(request, "runs/import.html", {"form": ImportForm()})
+        context = {"form": ImportForm(), "jobs": own_imports(person(request))}
+        return render(request, "runs/import.html", context)
     form = ImportForm(request.POST, request.FILES)
     if not form.is_valid():
         return render(request, "runs/import.html", {"form": form}, status=422)
-    kept = pending.keep(form.told(), person(request))
-    return render(request, "runs/import.html", {"form": form, **_shown(kept)})
+    try:
+        kept = pending.keep(form.told(), person(request), form.size())
+    except (pending.NoRoom, OSError) as problem:
+        form.add_error("file", _why_not_kept(problem))
+        return render(request, "runs/import.html", {"form": form}, status=422)
+    shown = _beginning(kept) if kept.size > settings.AT_ONCE_BYTES else _shown(kept)
+    return render(request, "runs/import.html", {"form": form, **shown})
+
+
+def _why_not_kept(problem: Exception) -> str:
+    if isinstance(problem, pending.NoRoom):
+        return str(problem)
+    return f"The upload cannot be stored here: {getattr(problem, 'strerror', problem)}."
 
 
 def _keep(request: HttpRequest) -> HttpResponse:
@@ -108,6 +125,8 @@ def _keep(request: HttpRequest) -> HttpResponse:
     def make() -> str:
         if kept is None:
             raise _Gone
+        if kept.size > settings.AT_ONCE_BYTES:
+            return begin_import(kept=kept, by=by).get_absolute_url()
         return import_texts(sources=kept.sources, by=by).get_absolute_url()
 
     try:
@@ -118,7 +137,7 @@ def _keep(request: HttpRequest) -> HttpResponse:
     except Refused as refused:
         messages.error(request, str(refused))
         return redirect("import")
-    if kept is not None:
+    if kept is not None and kept.size <= settings.AT_ONCE_BYTES:
         pending.drop(kept)
     return redirect(address)
 
@@ -129,7 +148,8 @@ class _Gone(Exception):
 
 def _shown(kept: pending.PendingTexts) -> dict[str, Any]:
     readings = [read_source(source) for source in kept.sources]
-    planned = plan([Text(r.name, r) for r in readings], NO_HINTS)
+    texts = [Text(r.name, r) for r in readings]
+    planned = plan(texts, NO_HINTS)
     return {
         "found": [
             found(reading, source.size)
@@ -140,6 +160,22 @@ def _shown(kept: pending.PendingTexts) -> dict[str, Any]:
         "plan": planned,
         "makes": summary_of(planned) if planned.arms else "",
         "server_arms": _server_arms(planned),
+        "ticket": kept.ticket,
+        "size": kept.size,
+        "problem": "" if planned.arms else nothing_in(texts, kept.sources),
+    }
+
+
+def _beginning(kept: pending.PendingTexts) -> dict[str, Any]:
+    """Long texts by how they begin: a worker reads the rest once somebody wants it."""
+    each = max(BEGINNING // len(kept.sources), 64 * 1024)
+    shown = [found(read_beginning(source, each), source.size) for source in kept.sources]
+    readings = [one.reading for one in shown]
+    return {
+        "found": shown,
+        "title": counts_of(readings),
+        "damaged": sum(len(reading.damaged) for reading in readings),
+        "beginning": each,
         "ticket": kept.ticket,
         "size": kept.size,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.middleware.csrf import get_token
@@ -13,12 +14,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from runs.access import get_run
 from runs.actions.cancel import cancel_run
+from runs.actions.import_job import begin_reading_again
 from runs.actions.launch import Refused
-from runs.actions.read_again import can_read_again, read_again
+from runs.actions.read_again import can_read_again, read_again, size_of
 from runs.intake.version import PARSER_VERSION
 from runs.loglines import TAIL, log_part
 from runs.models import LogStream, Run
-from runs.points import newest_stream
+from runs.points import newest_stream, samples_csv
 from runs.runnumbers import baseline_readings, numbers
 from runs.runpage import marks, run_page
 from runs.views.notes import notes_rail
@@ -115,12 +117,26 @@ def _pieces(stream: LogStream, start: int, end: int) -> Iterator[bytes]:
         yield stream.text(at, min(at + PIECE, end))
 
 
+@require_safe
+def run_samples(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Every sample of the server's log with all its columns, as CSV."""
+    run = get_run(pk)
+    stream = _stream(run, LogStream.Role.SERVER, None)
+    response = StreamingHttpResponse(samples_csv(stream), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="run-{run.pk}-samples.csv"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
 @require_POST
 def run_read_again(request: HttpRequest, pk: int) -> HttpResponse:
-    """Make everything of this run's import anew from its stored texts."""
+    """Make everything of this run's import anew from its stored texts; of long ones by a worker."""
     run = get_run(pk)
+    by = person(request)
+    if size_of(run.campaign) > settings.AT_ONCE_BYTES:
+        return redirect(begin_reading_again(campaign=run.campaign, by=by))
     try:
-        count = read_again(campaign=run.campaign, by=person(request))
+        count = read_again(campaign=run.campaign, by=by)
     except Refused as refused:
         messages.error(request, str(refused))
     else:

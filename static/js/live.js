@@ -15,7 +15,7 @@ const marks = JSON.parse(document.getElementById("run-marks").textContent);
 const pane = new LogPane(document.getElementById("log"));
 const pick = (line, jump = true) => pane.hold(line?.offset ?? null, jump);
 const charts = new Charts(root, marks, pick, (times) => refine(times));
-const ring = new Ring();
+const ring = new Ring(true);
 const gpuRing = new Ring();
 const { points, stream, baseline, gpu } = root.dataset;
 
@@ -154,7 +154,7 @@ async function start() {
     await Promise.all([backfill(points, ring), gpu ? backfill(gpu, gpuRing) : null]);
     draw();
     if (baseline) {
-      const other = new Ring();
+      const other = new Ring(true);
       backfill(baseline, other).then(() => {
         charts.setBaseline(other);
         draw();

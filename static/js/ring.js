@@ -4,7 +4,8 @@ import { DRAWN } from "./series.js";
 const MOST = 4000; // points of one answer: about two for each pixel of a wide screen
 
 export class Ring {
-  constructor() {
+  constructor(few = false) {
+    this.few = few; // whether a whole run is asked for in few points at first
     this.last = 0; // number of the newest sample looked at, drawn or not
     this.seq = [];
     this.t = [];
@@ -31,7 +32,7 @@ export class Ring {
     for (let i = 0; i < batch.n; i++) {
       if (batch.seq[i] <= this.last) continue;
       this.last = batch.seq[i];
-      if (DRAWN.has(batch.cols.phase[i])) this.total += 1;
+      if (DRAWN.has(batch.cols.phase?.[i])) this.total += 1;
       this.seq.push(batch.seq[i]);
       this.t.push(batch.t[i]);
       this.offset.push(batch.offset[i]);
@@ -49,9 +50,9 @@ async function ask(address) {
   return answer.json();
 }
 
-/** Asks the API for everything behind the ring's last point; of a whole run for few points. */
+/** Asks the API for everything behind the ring's last point; of a whole run for few points, if the ring wants few. */
 export async function backfill(url, ring) {
-  if (ring.last === 0) ring.fill(await ask(`${url}?thin=${MOST}`));
+  if (ring.few && ring.last === 0) ring.fill(await ask(`${url}?thin=${MOST}`));
   for (;;) {
     const batch = await ask(`${url}?after=${ring.last}&max=5000`);
     ring.add(batch);

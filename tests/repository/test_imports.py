@@ -24,12 +24,13 @@ VALUES_ONLY = [
     "caveats",
     "intake",
     "charts",
+    "thinning",
     "markdown",
 ]
 RANKS = {
     **dict.fromkeys(VALUES_ONLY, 0),
     **dict.fromkeys(["models", "migrations", "live"], 1),
-    "actions": 2,
+    **dict.fromkeys(["actions", "pending", "outlines", "runlines"], 2),
     **dict.fromkeys(["access", "execution"], 3),
 }
 TOP = 4  # views, tasks, api, commands and whatever else shows or wires
@@ -58,6 +59,8 @@ TRANSPORT = ["hosts.transport", "hosts.node", "hosts.kit", "hosts.links", "hosts
 # (importer, imported): why it is right all the same.
 EXCEPTIONS = {
     ("runs.execution.story", "runs.tasks"): "rings the bell for an operation it has written down",
+    ("runs.execution.conductor", "runs.tasks"): "rings the bell for imports that are due",
+    ("runs.actions.import_job", "runs.tasks"): "rings the bell for an import it has written down",
 }
 
 
