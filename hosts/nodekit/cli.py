@@ -20,6 +20,7 @@ COMMANDS = {
     "http": ("http", "ask"),
     "listeners": ("listeners", "listeners"),
     "gpu-processes": ("gpus", "gpu_processes"),
+    "unit": ("units", "unit"),
     "read": ("files", "read"),
     "digest": ("files", "digest"),
 }
@@ -44,6 +45,10 @@ def main(arguments: List[str]) -> int:
         from . import gpusample
 
         return gpusample.main(arguments[1])
+    if command == "keep" and len(arguments) == 2:
+        from . import keep
+
+        return keep.main(arguments[1])
     return _follow() if command == "follow" else _answer(command)
 
 

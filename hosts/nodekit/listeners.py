@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Optional, Set
 
 from . import request as req
 from .proc import look
@@ -14,28 +14,32 @@ _LISTEN = "0A"
 def listeners(request: req.Json) -> Dict[str, Any]:
     port = req.whole(request, "port", least=1, most=65535)
     sockets = _sockets(port)
-    found = [_described(pid) for pid in sorted(_holders(sockets))]
+    found = [_described(pid) for pid in sorted(_holders(set(sockets)))]
     if sockets and not found:
         # Somebody listens whose files we may not see: another user.
-        nobody: Dict[str, Any] = {"pid": None, "pgid": None, "sid": None}
-        found = [{**nobody, "start_time": None, "name": None}]
+        nobody: Dict[str, Any] = {"pid": None, "pgid": None, "sid": None, "unit": None}
+        uids = sorted(set(sockets.values()))
+        found = [{**nobody, "start_time": None, "name": None, "uid": uid} for uid in uids]
     return {"listeners": found}
 
 
-def _sockets(port: int) -> Set[str]:
-    """The inodes of the listening sockets, IPv4 and IPv6."""
-    inodes: Set[str] = set()
+def sockets_on(port: int) -> Set[str]:
+    """The inodes of the listening sockets: they change when another process listens."""
+    return set(_sockets(port))
+
+
+def _sockets(port: int) -> Dict[str, int]:
+    """The inodes of the listening sockets, IPv4 and IPv6, each with its user's number."""
+    inodes: Dict[str, int] = {}
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(table) as file:
                 rows = [line.split() for line in file][1:]
         except OSError:
             continue  # a kernel without IPv6
-        inodes |= {
-            row[9]
-            for row in rows
-            if row[3] == _LISTEN and int(row[1].rsplit(":", 1)[1], 16) == port
-        }
+        for row in rows:
+            if row[3] == _LISTEN and int(row[1].rsplit(":", 1)[1], 16) == port:
+                inodes[row[9]] = int(row[7])
     return inodes
 
 
@@ -69,4 +73,24 @@ def _described(pid: int) -> Dict[str, Any]:
         "sid": process.sid if process else None,
         "start_time": process.start_time if process else None,
         "name": process.name if process else None,
+        "unit": _unit_of(pid),
+        "uid": _uid_of(pid),
     }
+
+
+def _unit_of(pid: int) -> Optional[str]:
+    """The service whose control group the process is in; anybody may read that."""
+    try:
+        with open("/proc/{}/cgroup".format(pid)) as file:
+            paths = [line.strip().split(":", 2)[2] for line in file]
+    except (OSError, IndexError):
+        return None
+    named = [part for path in paths for part in path.split("/") if part.endswith(".service")]
+    return named[-1] if named else None
+
+
+def _uid_of(pid: int) -> Optional[int]:
+    try:
+        return os.stat("/proc/{}".format(pid)).st_uid
+    except OSError:
+        return None

@@ -23,6 +23,7 @@ OUR_FILES = frozenset(
         "log-gap.json",
         "asked",
         "supervisor.log",
+        "watched.json",
     ]
 )
 

@@ -11,6 +11,7 @@ from .jsonfile import read_json
 from .locks import is_held
 from .proc import boot_id
 from .rundir import JobDir
+from .watched import WATCHED
 
 
 def status(request: req.Json) -> Dict[str, Any]:
@@ -33,6 +34,7 @@ def status_of(job: JobDir) -> Dict[str, Any]:
         "exit": ended,
         "heartbeat": read_json(job.file("heartbeat.json")),
         "log_bytes": _log_bytes(job),
+        "watched": read_json(job.file(WATCHED)),
     }
 
 

@@ -14,6 +14,7 @@ from .locks import exclusive, is_held
 from .rundir import JobDir
 from .start import GATE_WAIT_S
 from .status import status_of
+from .watched import WATCHED
 
 BEYOND_GRACE_S = 10.0
 POLL_S = 0.05
@@ -28,7 +29,21 @@ def stop(request: req.Json) -> Dict[str, Any]:
     now = status_of(job)
     found = [] if now["state"] in ("absent", "running") else _leftovers(job, now["started"])
     clean = not found or proc.end_all(lambda: _leftovers(job, now["started"]), grace_s)
+    clean = _let_go(job, now) and clean
     return {"outcome": _outcome(before, now["state"], bool(found), clean), "status": now}
+
+
+def _let_go(job: JobDir, now: Dict[str, Any]) -> bool:
+    """Of a unit whose keeper could not do it: killed, or gone with a reboot."""
+    told = read_json(job.file(WATCHED))
+    if now["state"] == "running" or told is None or told["launcher"] != "systemd":
+        return True
+    from .unitserver import release
+
+    still_runs = release(told)
+    write_json(job.file(WATCHED), told)
+    now["watched"] = told
+    return not still_runs
 
 
 def _ask(job: JobDir, request: req.Json, grace_s: float) -> str:
