@@ -61,9 +61,9 @@ imports: venv-dev ## who may import whom, the locks, and that nothing installed 
 audit: venv-dev ## ask a public database for known holes (needs the internet; `make check` does not)
 	$(PY) -m pip_audit --strict --require-hashes --disable-pip -r requirements-dev.txt
 
-.PHONY: test test-tools test-postgres
+.PHONY: test test-tools test-postgres test-nodes
 test: venv-dev test-tools ## every test; names and counts what this machine cannot run
-	THROUGHLINE_WHOLE_SUITE=$(WHOLE) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not postgres" $(TESTS) $(ARGS)
+	THROUGHLINE_WHOLE_SUITE=$(WHOLE) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not postgres and not nodes" $(TESTS) $(ARGS)
 
 test-tools: ## sshd and Chromium by apt, where that is possible
 	@sh scripts/tools.sh openssh-server:sshd chromium:chromium
@@ -71,6 +71,10 @@ test-tools: ## sshd and Chromium by apt, where that is possible
 test-postgres: venv-dev ## the database tests on a private PostgreSQL
 	@sh scripts/tools.sh postgresql:initdb
 	bash scripts/postgres.sh $(PY) -m pytest -n $(JOBS) --dist worksteal -m "database or postgres" $(TESTS) $(ARGS)
+
+test-nodes: venv-dev ## on real nodes with systemd, in network namespaces (root; named and counted elsewhere)
+	@sh scripts/tools.sh systemd-container:systemd-nspawn mmdebstrap:mmdebstrap nftables:nft iproute2:ip openssh-client:ssh
+	$(PY) -m pytest -p no:randomly -m nodes tests/nodes $(ARGS)
 
 .PHONY: lock vendor bench screenshots
 lock: venv-dev ## write requirements*.txt from requirements*.in (ARGS=--upgrade for newer releases)

@@ -7,14 +7,18 @@ import shutil
 import socket
 from collections.abc import Iterator
 from functools import cache
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.nodes.base import NEEDED, missing
 from webapp.embedded.redis import running_redis
 
+NODE_PACKAGES = sorted(set(NEEDED.values()))
+# For measuring networks; no machine elsewhere has such an address, our test nodes do.
+OF_NODES = ip_network("198.18.0.0/15")
 REQUIRED = Path(__file__).parent / "repository" / "required_tests.txt"
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,9 +42,15 @@ def postgres() -> str | None:
     return url if url.startswith("postgres") else None
 
 
+@cache
+def nodes() -> str | None:
+    return None if os.geteuid() or missing() else "systemd-nspawn"
+
+
 NEEDS = {
     "browser": (chromium, "Chromium is not installed (apt-get install chromium)"),
     "sshd": (sshd, "OpenSSH's server is not installed (apt-get install openssh-server)"),
+    "nodes": (nodes, "it takes root, and for real nodes the packages " + ", ".join(NODE_PACKAGES)),
     "postgres": (postgres, "DATABASE_URL names no PostgreSQL (make test-postgres)"),
 }
 
@@ -131,7 +141,8 @@ def _refuse_elsewhere(address: Any) -> None:
     if host == "localhost":
         return
     try:
-        is_here = ip_address(host.partition("%")[0]).is_loopback
+        address_ = ip_address(host.partition("%")[0])
+        is_here = address_.is_loopback or address_ in OF_NODES
     except ValueError:  # a name: it would be looked up elsewhere
         is_here = False
     if not is_here:

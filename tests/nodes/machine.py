@@ -184,20 +184,20 @@ class Machine:
     def ssh(self, command: str, *, user: str = "root", check: bool = True) -> str:
         """What a command says on the node, logged in as ``user``."""
         done = subprocess.run(
-            [
-                "ssh", "-q", "-F", "none", "-i", str(KEY), "-o", "BatchMode=yes",
-                "-o", f"UserKnownHostsFile={self._known()}", f"{user}@{self.address}", command,
-            ],
+            [*self.ssh_words(user), command],
             check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
         )  # fmt: skip
         said = done.stdout.decode(errors="replace")
         assert not check or done.returncode == 0, f"{command}: {said}{done.stderr.decode()}"
         return said
 
-    def _known(self) -> Path:
-        path = self.dir / "known_hosts"
-        path.write_text(f"{self.address} {self.host_key}\n")
-        return path
+    def ssh_words(self, user: str) -> list[str]:
+        known = self.dir / "known_hosts"
+        known.write_text(f"{self.address} {self.host_key}\n")
+        return [
+            "ssh", "-q", "-F", "none", "-i", str(KEY), "-o", "BatchMode=yes",
+            "-o", f"UserKnownHostsFile={known}", f"{user}@{self.address}",
+        ]  # fmt: skip
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
         """A file on the node, as its administrator would put it there."""
