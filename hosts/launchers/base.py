@@ -49,6 +49,10 @@ class Launcher(Protocol):
         """What to ask the node before anything is started."""
         ...
 
+    def in_the_way(self, processes: Sequence[Request]) -> list[Request]:
+        """Those that would still be there beside the server once it is started."""
+        ...
+
     def unfit(self, found: Mapping[str, Any]) -> Unfit | None:
         """Why it cannot be started there, by what was found."""
         ...

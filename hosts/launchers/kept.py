@@ -41,6 +41,10 @@ class SystemdLauncher:
     def prepare_request(self) -> Request:
         return {"port": self.port, "unit": self.unit}
 
+    def in_the_way(self, processes: Sequence[Request]) -> list[Request]:
+        """Not the unit's own: they end when it is restarted."""
+        return [each for each in processes if each.get("unit") != self.unit]
+
     def unfit(self, found: Mapping[str, Any]) -> Unfit | None:
         told = found["unit"]
         wrong = setup.problems(told, restart_only=self.restart_only)
@@ -49,7 +53,7 @@ class SystemdLauncher:
             return Unfit("node-unfit", f"{wrong[0]} {hint}")
         if (denied := setup.denied(told)) is not None:
             return Unfit("sudo-denied", denied)
-        others = [who for who in found["listeners"] if who.get("unit") != self.unit]
+        others = self.in_the_way(found["listeners"])
         if [who for who in others if who.get("pid")] or (others and told["runs_as"] == "root"):
             return Unfit.port_taken(self.port, others)
         return None
@@ -103,6 +107,10 @@ class AttachLauncher:
 
     def prepare_request(self) -> Request:
         return {"port": self.port}
+
+    def in_the_way(self, processes: Sequence[Request]) -> list[Request]:
+        """Nothing is: what runs there is the server, and nothing new is started."""
+        return []
 
     def unfit(self, found: Mapping[str, Any]) -> Unfit | None:
         if found["listeners"]:

@@ -72,14 +72,10 @@ def unit_setup(told: dict[str, Any], *, restart_only: bool = False) -> UnitSetup
     """From what the node kit's `unit` answered. ``restart_only``: its arguments stay its own."""
     unit, user = told["unit"], told["user"]
     sudoers = File(_sudoers_path(unit), "0440", told["sudoers"] + "\n")
-    files = (sudoers,)
-    if not restart_only:
-        files = (File(WRAPPER, "0755", WRAPPER_TEXT), *_unit_files(told), sudoers)
-    if user == "root":
-        files = files[:-1]
-    return UnitSetup(
-        unit, files, tuple(problems(told, restart_only=restart_only)), tuple(warnings(told))
-    )
+    ours = () if restart_only else (File(WRAPPER, "0755", WRAPPER_TEXT), *_unit_files(told))
+    files = ours if user == "root" else (*ours, sudoers)
+    why = problems(told, restart_only=restart_only)
+    return UnitSetup(unit, files, tuple(why), tuple(warnings(told)))
 
 
 def _sudoers_path(unit: str) -> str:
@@ -99,7 +95,8 @@ def _unit_files(told: dict[str, Any]) -> tuple[File, ...]:
         "StandardOutput=journal\n"
         "StandardError=journal\n"
         "# every line of the log counts\n"
-        "LogRateLimitIntervalSec=0\n"
+        "LogRateLimitIntervalSec=1s\n"
+        "LogRateLimitBurst=1000000\n"
         "# then it is killed; a run waits no longer\n"
         "TimeoutStopSec=20\n"
     )
@@ -152,6 +149,6 @@ def warnings(told: dict[str, Any]) -> list[str]:
     if told["rate_limited"]:
         found.append(
             "journald may suppress messages of this unit when it writes fast: "
-            "set LogRateLimitIntervalSec=0."
+            "set LogRateLimitIntervalSec=1s and LogRateLimitBurst=1000000."
         )
     return found

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from . import gpuowners, nvsmi
 from . import request as req
 from .errors import BadRequest
+from .proc import unit_of
 
 FIELDS = ("index", "uuid", "memory.total", "driver_version", "name")
 BUSY_FIELDS = ("index", "uuid", "memory.total", "memory.used", "name")
@@ -92,6 +93,7 @@ def described(
                     "user": gpuowners.user_of(pid),
                     "memory_bytes": in_bytes(row["used_gpu_memory"]),
                     "job": gpuowners.job_of(pid),
+                    "unit": unit_of(pid),
                 }
             )
     return found

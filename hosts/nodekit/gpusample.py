@@ -21,6 +21,7 @@ from .gpus import PROCESS_FIELDS, chosen, described
 from .jsonfile import read_json
 from .loadout import FORMAT, Output, told
 from .loadspec import read_object
+from .watched import WATCHED
 
 CARD_FIELDS = (
     "index", "uuid", "memory.total", "driver_version", "clocks.max.sm", "mig.mode.current", "name",
@@ -54,7 +55,7 @@ class Sampler:
         self.processes_every_s = max(self.every_s, req.seconds(spec, "processes_every_s"))
         attempt = os.path.dirname(os.path.dirname(os.path.abspath(path)))
         self.server_job = os.path.join(attempt, "server")
-        self.ours = _ours(spec, self.server_job)
+        self.spec = spec
         self.indices: Dict[Optional[str], Optional[int]] = {}
         self.fields: List[str] = []
         self.strangers: Optional[Dict[int, Tuple[int, Optional[int]]]] = None
@@ -195,8 +196,9 @@ class Sampler:
             return
         rows = [nvsmi.cells(PROCESS_FIELDS, line) for line in asking.lines()]
         found = described([row for row in rows if row], self.indices)
+        ours = _ours(self.spec, self.server_job)  # a unit may have come or gone meanwhile
         for process in found:
-            process["ours"] = self.ours.has(process["pid"])
+            process["ours"] = ours.has(process["pid"])
         self.strangers = _strangers(found)
         listed = sorted((p["gpu"] or 0, p["pid"], str(p["ours"])) for p in found)
         if listed != self.listed:  # the same list again would say nothing
@@ -210,7 +212,15 @@ def _ours(spec: req.Json, server_job: str) -> Ours:
     started = read_json(os.path.join(server_job, "started.json")) or {}
     if isinstance(started.get("pid"), int):
         pids.append(started["pid"])
-    return Ours(pids, server_job, server.get("by_unit") is True)
+    kept = _kept_pids(read_json(os.path.join(server_job, WATCHED)) or {})
+    return Ours(pids + kept, server_job, server.get("by_unit") is True or bool(kept))
+
+
+def _kept_pids(told: req.Json) -> List[int]:
+    """Of a server that is not our child: its unit's, its container's, or who listens."""
+    found = [who.get("pid") for who in told.get("listeners") or []]
+    found += [told.get("main_pid"), (told.get("container") or {}).get("pid")]
+    return [pid for pid in found if isinstance(pid, int) and pid > 1]
 
 
 def _strangers(found: List[Dict[str, Any]]) -> Dict[int, Tuple[int, Optional[int]]]:

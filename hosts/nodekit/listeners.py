@@ -6,7 +6,7 @@ import os
 from typing import Any, Dict, List, Optional, Set
 
 from . import request as req
-from .proc import look
+from .proc import look, unit_of
 
 _LISTEN = "0A"
 
@@ -73,20 +73,9 @@ def _described(pid: int) -> Dict[str, Any]:
         "sid": process.sid if process else None,
         "start_time": process.start_time if process else None,
         "name": process.name if process else None,
-        "unit": _unit_of(pid),
+        "unit": unit_of(pid),
         "uid": _uid_of(pid),
     }
-
-
-def _unit_of(pid: int) -> Optional[str]:
-    """The service whose control group the process is in; anybody may read that."""
-    try:
-        with open("/proc/{}/cgroup".format(pid)) as file:
-            paths = [line.strip().split(":", 2)[2] for line in file]
-    except (OSError, IndexError):
-        return None
-    named = [part for path in paths for part in path.split("/") if part.endswith(".service")]
-    return named[-1] if named else None
 
 
 def _uid_of(pid: int) -> Optional[int]:

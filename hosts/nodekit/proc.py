@@ -42,6 +42,17 @@ def look(pid: int) -> Optional[Process]:
     return Process(pid, name, rest[0], ppid, pgid, sid, int(rest[19]))
 
 
+def unit_of(pid: int) -> Optional[str]:
+    """The service whose control group the process is in; anybody may read that."""
+    try:
+        with open("/proc/{}/cgroup".format(pid)) as file:
+            paths = [line.strip().split(":", 2)[2] for line in file]
+    except (OSError, IndexError):
+        return None
+    named = [part for path in paths for part in path.split("/") if part.endswith(".service")]
+    return named[-1] if named else None
+
+
 def living() -> List[Process]:
     """Every process but zombies, which hold nothing and cannot be killed."""
     found = (look(int(entry)) for entry in os.listdir("/proc") if entry.isdigit())

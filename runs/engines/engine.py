@@ -57,8 +57,11 @@ class Engine(Protocol):
         """The name by which requests ask for the model."""
         ...
 
-    def expected(self, flags: Mapping[str, Any], *, model: str) -> Any:
-        """The server meant, for `ready_requests` and `judge`."""
+    def expected(self, flags: Mapping[str, Any], *, model: str, any_arguments: bool = False) -> Any:
+        """The server meant, for `ready_requests` and `judge`.
+
+        `any_arguments`: somebody else has set them, so they are told and not held against it.
+        """
         ...
 
     def ready_requests(self, expected: Any) -> list[dict[str, JSON]]: ...

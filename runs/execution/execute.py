@@ -9,7 +9,9 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.db.models import Q
 
+from hosts.launchers.base import Launcher
 from hosts.launchers.process import ProcessLauncher
+from hosts.launchers.servers import server_launcher
 from runs.execution import findings, gpus, ledger
 from runs.execution.endings import ClaimLost, Ended, Failed, ServerEnded, TimedOut
 from runs.execution.story import Story
@@ -63,21 +65,19 @@ async def resume_end(story: Story) -> None:
 
 async def prepare(story: Story) -> None:
     """Nothing is started yet: whatever is wrong here ends the run with nothing to clean up."""
-    port = story.config.port
-    asked = {"port": port, "gpus": gpus.of_config(story.config)}
+    launcher = _server(story)
+    asked = {**launcher.prepare_request(), "gpus": gpus.of_config(story.config)}
     found = await story.operation(Operation.Kind.PREPARE, asked)
     await sync_to_async(findings.note_facts)(story.run, _attempt(story), found["facts"])
-    if found["listeners"] and story.run.state == State.PREPARING:
-        raise Failed(Reason.PORT_TAKEN, findings.who_listens(port, found["listeners"]))
     if story.run.state == State.PREPARING:
-        await sync_to_async(gpus.refuse_taken)(story.run, found.get("gpus"))
+        findings.refuse_unfit(launcher, found)
+        await sync_to_async(gpus.refuse_taken)(story.run, found.get("gpus"), launcher)
     await story.move([State.PREPARING], State.STARTING)
 
 
 async def start_server(story: Story) -> None:
-    """The engine's command, detached under the node kit's supervisor."""
-    launcher = _launcher(story, "server")
-    request = launcher.start_request(
+    """The engine's command, as the config's launcher has it run."""
+    request = _server(story).start_request(
         op=f"start-server-{_attempt(story).n}",
         argv=story.engine.command(
             story.config.flags, model=story.config.model, port=story.config.port
@@ -89,7 +89,7 @@ async def start_server(story: Story) -> None:
     _attempt(story).server = started["started"]
     await _attempt(story).asave(update_fields=["server"])
     await story.follow("server")
-    await gpus.sample(story, _launcher(story, "gpu"))
+    await gpus.sample(story, _job(story, "gpu"))
     await story.move([State.STARTING], State.WAITING_READY)
 
 
@@ -97,7 +97,10 @@ async def wait_until_ready(story: Story) -> None:
     """Ask until the engine's judge is content. A server that died or is another ends the run."""
     if story.run.state != State.WAITING_READY:
         return
-    expected = story.engine.expected(story.config.flags, model=story.config.model)
+    launcher = _server(story)
+    expected = story.engine.expected(
+        story.config.flags, model=story.config.model, any_arguments=not launcher.sets_arguments
+    )
     request = {
         "job": story.job("server"),
         "port": story.config.port,
@@ -115,7 +118,9 @@ async def wait_until_ready(story: Story) -> None:
             raise ServerEnded(Reason.SERVER_DIED, "The server ended before it was ready.")
         n += 1
         answers = await story.operation(Operation.Kind.CHECK_READY, request, n)
-        verdict = findings.judge_ready(story.engine, expected, answers, _attempt(story).server)
+        verdict = findings.judge_ready(
+            story.engine, launcher, expected, answers, _attempt(story).server
+        )
         if verdict.ready:
             await sync_to_async(findings.note_ready)(story.run, _attempt(story), verdict)
             break
@@ -130,7 +135,7 @@ async def measure(story: Story) -> None:
     """The load runs on the node by itself; here its progress is read until it has ended."""
     if story.run.state != State.MEASURING:
         return
-    launcher = _launcher(story, "load")
+    launcher = _job(story, "load")
     job = findings.load_job(story.engine, story.config, story.workload)
     request = launcher.start_request(
         op=f"start-load-{_attempt(story).n}",
@@ -162,6 +167,7 @@ async def collect(story: Story) -> None:
         raise lost
     if not findings.was_stopped_by_us(stopped["jobs"]["server"]):
         raise ServerEnded(Reason.SERVER_DIED, "The server ended by itself before it was stopped.")
+    findings.refuse_other_launch(_attempt(story), stopped["jobs"]["server"])
     asked = sync_to_async(findings.digest_request)
     roles = ("server", "load", "gpu") if await gpus.are_sampled(story) else ("server", "load")
     jobs = [story.job(role) | await asked(_attempt(story), role) for role in roles]
@@ -213,11 +219,22 @@ async def _may_have_started(story: Story) -> bool:
 def _stop_request(story: Story) -> dict[str, Any]:
     """The load first, then who watches, then the server they need."""
     grace = settings.DURATIONS.stop_grace
-    order = ("load", "gpu", "server")
-    return {"jobs": [_launcher(story, role).stop_request(grace_s=grace) for role in order]}
+    watchers = [_job(story, role).stop_request(grace_s=grace) for role in ("load", "gpu")]
+    return {"jobs": [*watchers, _server(story).stop_request(grace_s=grace)]}
 
 
-def _launcher(story: Story, role: str) -> ProcessLauncher:
+def _server(story: Story) -> Launcher:
+    config = story.config
+    return server_launcher(
+        config.launcher,
+        _job(story, "server"),
+        port=config.port,
+        unit=config.unit,
+        settings=config.launcher_settings,
+    )
+
+
+def _job(story: Story, role: str) -> ProcessLauncher:
     assert story.run.fence is not None
     return ProcessLauncher(
         run=str(story.run.uid), attempt=str(_attempt(story).n), role=role, fence=story.run.fence

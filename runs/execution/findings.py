@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hosts.actions.probe import keep_facts
+from hosts.launchers.base import Launcher, named
 from runs.actions.conclude import judge_attempt
 from runs.drivers.checks import WorkloadError
 from runs.drivers.driver import Job
@@ -33,6 +33,16 @@ from runs.models import (
 from runs.models.run import LOG_FOLLOWS
 
 LAST_LINES = 12
+# codes of the node kit's keeper that have no reason of their own
+SEEN = {
+    "outside-actor": Reason.SERVER_RESTARTED,
+    "unit-unfit": Reason.NODE_UNFIT,
+    "no-systemd": Reason.NODE_UNFIT,
+    "no-container": Reason.NODE_UNFIT,
+    "not-running": Reason.NODE_UNFIT,
+    "bad-log": Reason.NODE_UNFIT,
+    "unit-failed": Reason.CANNOT_START,
+}
 
 
 def note_facts(run: Run, attempt: Attempt, facts: dict[str, Any]) -> None:
@@ -42,18 +52,11 @@ def note_facts(run: Run, attempt: Attempt, facts: dict[str, Any]) -> None:
     keep_facts(host=run.host, data=facts)
 
 
-def who_listens(port: int, listeners: Sequence[dict[str, Any]]) -> str:
-    """A sentence about the processes on the server's port."""
-    return (
-        f"Port {port} is taken by {_named(listeners)}. Its answers would be measured instead of "
-        "those of the new server. Stop it, or give the arm another port."
-    )
-
-
-def _named(processes: Sequence[dict[str, Any]]) -> str:
-    known = [who for who in processes if who.get("pid")]
-    named = ", ".join(f"{who.get('name') or 'a process'} (pid {who['pid']})" for who in known)
-    return named or "a process of another user"
+def refuse_unfit(launcher: Launcher, found: dict[str, Any]) -> None:
+    """Raises :class:`Failed` if the server cannot be started on the node as it was found."""
+    unfit = launcher.unfit(found)
+    if unfit is not None:
+        raise Failed(Reason(unfit.code), unfit.text)
 
 
 @dataclass(frozen=True)
@@ -67,19 +70,26 @@ class ReadyVerdict:
 
 
 def judge_ready(
-    engine: Engine, expected: Any, answers: dict[str, Any], server: dict[str, Any]
+    engine: Engine,
+    launcher: Launcher,
+    expected: Any,
+    answers: dict[str, Any],
+    server: dict[str, Any],
 ) -> ReadyVerdict:
     """Our process on the port, then what the engine's judge says of the answers."""
-    strangers = [who for who in answers["listeners"] if who.get("sid") != server["pid"]]
+    watched = answers["status"].get("watched") or {}
+    pid = watched.get("main_pid") or server["pid"]
+    strangers = launcher.strangers(answers, server)
     if strangers:
-        who = _named(strangers)
-        text = f"The port is answered by {who}, not by the server started (pid {server['pid']})."
+        text = f"The port is answered by {named(strangers)}, not by the server meant (pid {pid})."
         return ReadyVerdict(False, True, text, {"listeners": answers["listeners"]})
     if not answers["listeners"]:
         return ReadyVerdict(False, False, "Nothing listens on the port yet.", {})
     told = engine.judge(answers["responses"], expected)
     wrong = told.healthy and (told.model_ok is False or told.args_ok is False)
-    evidence = {"pid": server["pid"], "start_time": server["start_time"], **told.evidence}
+    evidence = {"pid": pid, "start_time": server["start_time"], **told.evidence}
+    if watched:
+        evidence |= {"listeners": answers["listeners"], "invocation": _invocation(watched)}
     return ReadyVerdict(told.ready, wrong, told.detail, evidence)
 
 
@@ -112,6 +122,30 @@ def load_job(engine: Engine, config: ServerConfig, workload: Workload) -> Job:
         raise Failed(Reason.LOAD_FAILED, f"The load cannot be started: {error}.") from error
 
 
+def _invocation(watched: dict[str, Any]) -> str | None:
+    """The latest start of the unit: each has an id of its own."""
+    return (watched.get("invocations") or [None])[-1]
+
+
+def what_was_seen(job: dict[str, Any]) -> Failed | None:
+    """Why the node's keeper of a unit, or of a server that ran already, gave it up."""
+    watched = job["status"].get("watched") or {}
+    end = watched.get("end")
+    if not end:
+        return None
+    known = SEEN.get(end["reason"]) or end["reason"]
+    reason = Reason(known) if known in Reason.values else Reason.OPERATION_FAILED
+    return Failed(reason, " ".join(filter(None, [end["text"], watched.get("left")])))
+
+
+def refuse_other_launch(attempt: Attempt, job: dict[str, Any]) -> None:
+    """The unit's start that was measured must be the one that was found ready."""
+    now, then = job["status"].get("watched") or {}, attempt.readiness.get("invocation")
+    if then and _invocation(now) != then:
+        text = "The unit was started anew between its readiness and the load."
+        raise Failed(Reason.SERVER_RESTARTED, text)
+
+
 def was_stopped_by_us(stop: dict[str, Any]) -> bool:
     """Whether the exit record says that the supervisor ended the job because it was asked to."""
     ended = stop["status"].get("exit") or {}
@@ -135,7 +169,10 @@ def with_evidence(end: Ended, jobs: dict[str, Any]) -> Ended:
     if end.state == State.LOST:
         # the node has answered after all, so nothing is lost and the host is free
         return Failed(end.reason, f"{end.text} Back since; nothing is left running there.")
-    return (lost_sight(jobs) or end) if end.state == State.FAILED else end
+    if end.state != State.FAILED:
+        return end
+    seen = what_was_seen(jobs["server"]) if "server" in jobs else None
+    return lost_sight(jobs) or seen or end
 
 
 def conclude(run: Run, attempt: Attempt, jobs: dict[str, Any]) -> None:

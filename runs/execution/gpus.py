@@ -17,6 +17,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
+from hosts.launchers.base import Launcher
 from hosts.launchers.process import ProcessLauncher
 from runs.actions.store_gpu import NO_TELEMETRY, TROUBLE, named
 from runs.execution.endings import ClaimLost, Ended, Failed
@@ -45,11 +46,13 @@ def of_config(config: ServerConfig) -> list[str] | None:
     return None
 
 
-def refuse_taken(run: Run, found: dict[str, Any] | None) -> None:
+def refuse_taken(run: Run, found: dict[str, Any] | None, launcher: Launcher | None = None) -> None:
     """Raise :class:`Failed` if somebody holds the GPUs: two servers on one spoil both figures."""
     if Campaign.objects.filter(pk=run.campaign_id, share_gpus=True).exists():
         return
-    holders = [each for each in (found or {}).get("processes", []) if _holds(each)]
+    processes = (found or {}).get("processes", [])
+    others = launcher.in_the_way(processes) if launcher else processes
+    holders = [each for each in others if _holds(each)]
     if not holders:
         return
     left = [each for each in holders if _left_over(each)]

@@ -7,7 +7,7 @@ conductor that takes a run over tells it from the first line and arrives where t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -21,6 +21,7 @@ from runs.actions.store_gpu import store_gpu_records
 from runs.actions.store_records import store_engine_records, store_load_records
 from runs.drivers.gpu_records import GpuReader
 from runs.drivers.registry import find_driver
+from runs.engines.marks import marked
 from runs.engines.registry import ENGINES
 from runs.execution import ledger
 from runs.execution.endings import Cancelled, ClaimLost, Failed, Lost
@@ -162,8 +163,7 @@ class Story:
             return Recorder(stream, find_driver(self.workload.driver).reader, store_load_records)
         if role == "gpu":
             return Recorder(stream, GpuReader, store_gpu_records)
-        reader: Callable[[int, int], Any] = self.engine.log_reader
-        return Recorder(stream, reader, store_engine_records)
+        return Recorder(stream, marked(self.engine.log_reader), store_engine_records)
 
     def stored(self, role: str) -> int:
         """Bytes of the job's log that are stored by now."""

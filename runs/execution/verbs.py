@@ -108,11 +108,12 @@ def _kit_reason(error: KitError) -> str:
 
 
 async def prepare(node: Node, request: dict[str, Any]) -> dict[str, Any]:
-    """Bring the kit, ask for facts, for listeners on the server's port and for GPU processes."""
+    """Bring the kit, ask for facts, and who is on the port, the GPUs and in the server's unit."""
     facts = await node.call("facts", {})
     found = await node.call("listeners", {"port": request["port"]})
     on_gpus = await node.call("gpu-processes", {"gpus": request.get("gpus")})
-    return {"facts": facts, "listeners": found["listeners"], "gpus": on_gpus}
+    unit = await node.call("unit", {"unit": request["unit"]}) if "unit" in request else None
+    return {"facts": facts, "listeners": found["listeners"], "gpus": on_gpus, "unit": unit}
 
 
 async def start(node: Node, request: dict[str, Any]) -> dict[str, Any]:

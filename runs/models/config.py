@@ -37,6 +37,7 @@ class ServerConfig(models.Model):
     class Launcher(models.TextChoices):
         PROCESS = "process", "detached process"
         SYSTEMD = "systemd", "systemd unit"
+        ATTACH = "attach", "a server that runs already"
 
     engine = models.CharField(max_length=40)
     model = models.CharField(max_length=300)
@@ -45,6 +46,8 @@ class ServerConfig(models.Model):
     port = models.PositiveIntegerField(default=30000)
     launcher = models.CharField(max_length=20, choices=Launcher, default=Launcher.PROCESS)
     unit = models.CharField(max_length=255, blank=True)
+    # systemd: {"restart_only": true}; attach: {"log": {"kind": "file", "path": …, "from": "now"}}
+    launcher_settings = models.JSONField(default=dict)
     effective = models.JSONField(default=dict)
     parent = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
     revision = models.PositiveIntegerField(default=1)
@@ -57,6 +60,7 @@ class ServerConfig(models.Model):
     def key(self) -> str:
         """Twelve hex digits that are equal exactly when two configs would start the same server."""
         told = [self.engine, self.model, self.flags, self.env, self.port, self.launcher, self.unit]
+        told += [self.launcher_settings] if self.launcher_settings else []
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 

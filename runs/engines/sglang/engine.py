@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from runs.engines.base import JSON, Event
@@ -30,8 +31,11 @@ class Sglang:
     def served_model(self, flags: Mapping[str, Any], *, model: str) -> str:
         return str(flags.get("--served-model-name") or model)
 
-    def expected(self, flags: Mapping[str, Any], *, model: str) -> ready.Expected:
-        return ready.Expected.of({"--model-path": model, **flags})
+    def expected(
+        self, flags: Mapping[str, Any], *, model: str, any_arguments: bool = False
+    ) -> ready.Expected:
+        meant = ready.Expected.of({"--model-path": model, **flags})
+        return replace(meant, any_arguments=any_arguments)
 
     def ready_requests(self, expected: ready.Expected) -> list[dict[str, JSON]]:
         return ready.requests(expected)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hosts.launchers.base import Launcher
 from hosts.launchers.process import STOP_GRACE_S, ProcessLauncher
+from hosts.launchers.servers import DetachedServer
 
 JOB = {"run": "r1", "attempt": "2", "role": "server"}
 
@@ -46,5 +47,5 @@ def test_it_tells_where_the_log_is() -> None:
 
 
 def test_it_is_a_launcher() -> None:
-    any_launcher: Launcher = launcher()
+    any_launcher: Launcher = DetachedServer(launcher(), 30000)
     assert any_launcher.status_request() == JOB

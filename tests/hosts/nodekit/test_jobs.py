@@ -240,7 +240,8 @@ def test_another_boot_id_means_rebooted(node: Node) -> None:
 
 def test_an_unknown_job_is_absent(node: Node) -> None:
     absent = {
-        "state": "absent", "started": None, "exit": None, "heartbeat": None, "log_bytes": None
+        "state": "absent", "started": None, "exit": None, "heartbeat": None, "log_bytes": None,
+        "watched": None
     }  # fmt: skip
     assert node.status() == absent
 
