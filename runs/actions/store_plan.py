@@ -117,6 +117,8 @@ def store_arm(campaign: Campaign, planned: PlannedArm, position: int, host: Host
     levels = {level.row.concurrency for launch in planned.launches for level in launch.levels}
     workload = Workload.objects.create(
         driver=client.driver,
+        driver_settings=storable.mapping(client.driver_settings),
+        cache_policy=client.cache_policy,
         levels=sorted(level for level in levels if level is not None),
         prompt_set=storable.text(client.prompt_set, 40),
         input_tokens=client.input_tokens,

@@ -13,6 +13,8 @@ _ALL: tuple[Driver, ...] = (Probe(), SglangBench(), VllmBench(), Command())
 DRIVERS: dict[str, Driver] = {driver.name: driver for driver in _ALL}
 # What an import has: who made its load, and how, is told too incompletely to do it again.
 UNKNOWN = "unknown"
+# Which driver starts the tool that a result names.
+OF_TOOL = {"sglang.bench_serving": SglangBench.name, "vllm.bench_serve": VllmBench.name}
 
 # Settings that only some drivers have, in the order in which they are shown.
 SETTINGS: tuple[str, ...] = tuple(

@@ -53,6 +53,8 @@ class Client:
     """How load was made; None is unknown. `extra` holds what has no name of its own here."""
 
     driver: str
+    driver_settings: dict[str, JSON]
+    cache_policy: str
     prompt_set: str
     input_tokens: int | None
     max_tokens: int | None

@@ -165,3 +165,21 @@ def test_lines_of_another_workload_are_not_counted_for_the_sweep() -> None:
     parts = [launch.samples for arm in found.arms for launch in arm.launches]
     assert sorted(s.line for part in parts for s in part) == [s.line for s in whole]
     assert len(parts) == 2 and all(parts)
+
+
+@pytest.mark.parametrize(
+    ("number", "driver", "settings"),
+    [
+        (5, "sglang_bench", {"backend": "sglang", "range_ratio": 1.0}),
+        (10, "vllm_bench", {"backend": "openai-chat"}),
+        (56, "vllm_bench", {"request_rate": 12.0}),
+        (61, "genai-bench", {}),
+    ],
+)
+def test_a_tool_that_we_drive_is_named_as_its_driver(
+    number: int, driver: str, settings: dict
+) -> None:
+    """So that a launch like an import's begins with the driver that made its load."""
+    client = case(number).arms[0].client
+    assert client.driver == driver
+    assert settings.items() <= client.driver_settings.items()
