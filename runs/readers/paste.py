@@ -34,6 +34,7 @@ _ACCESS = re.compile(
     rb"\"(?:GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH) [^\"]{1,2000} HTTP/1\.[01]\" [0-9]{3}"
 )
 _ELISION = re.compile(r"\s{0,8}(?:\[?(?:\.{3}|…)\]?|\[\s?snip\s?\]|<snip>|\(\.{3}\))\s*\Z")
+_LAST_WORD = re.compile(r"\S{1,20000}\Z")
 # Lines of a command that goes on behind a backslash.
 _MANY_LINES = 400
 _MANY_OFFSETS = 2000
@@ -216,6 +217,8 @@ class Gathered:
             return
         whole = " ".join([*self.command, text]) if self.command else text
         self.command = []
+        if not other.terminated:
+            whole = _LAST_WORD.sub("", whole)  # it may go on where the text was cut
         self._settle(typed_settings(whole))
         self.lives.heading(whole, other.origin)
 
