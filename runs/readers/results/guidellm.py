@@ -7,9 +7,9 @@ token includes the first token and is another quantity.
 from runs.engines.base import JSON
 from runs.readers.results.base import ResultRow
 from runs.readers.results.jsondoc import JsonTool, Object, marks
-from runs.readers.results.numbers import count, finite, json_number
+from runs.readers.results.numbers import count, finite, json_number, number
 from runs.readers.results.rows import Place, RowBuilder
-from runs.readers.results.safe import clean, items, mapping, text_or_none
+from runs.readers.results.safe import clean, clean_text, items, mapping, text_or_none
 from runs.readers.results.stats import keep_stats, put_stats
 
 TOOL = "guidellm"
@@ -74,6 +74,16 @@ def _row(benchmark: Object, place: Place, version: str | None) -> ResultRow:
     for name, value in metrics.items():
         _put(builder, name, mapping(value, "successful"))
     return builder.done()
+
+
+def put_strategy(builder: RowBuilder, cell: str) -> None:
+    """'concurrent@4' asks for four streams, 'constant@2.50' for so many requests a second."""
+    kind, _, value = cell.partition("@")
+    builder.tell(strategy=clean_text(kind, 60))
+    if kind in ("synchronous", "concurrent"):
+        builder.concurrency = 1 if kind == "synchronous" else count(value)
+    else:
+        builder.tell(request_rate=number(value))
 
 
 def _put(builder: RowBuilder, name: str, stats: Object) -> None:

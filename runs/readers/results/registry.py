@@ -6,6 +6,7 @@ What comes as text (blocks, boxes, tables) may stand in any paste and is read by
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from runs.readers.results import guidellm_csv
 from runs.readers.results.base import ResultReading
 from runs.readers.results.jsondoc import read_json
 from runs.readers.results.rows import Place
@@ -40,6 +41,7 @@ def _is_csv(head: bytes) -> bool:
 
 FORMATS: tuple[Format, ...] = (
     *(Format(tool.name, tool.sniff, _read_json) for tool in JSON_TOOLS),
+    Format("guidellm-csv", guidellm_csv.sniff, guidellm_csv.read),
     Format("csv-table", _is_csv, read_text),
 )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from runs.engines.base import JSON
 from runs.readers.results.block import Block
 from runs.readers.results.failures import FailureCounter
+from runs.readers.results.guidellm_text import GuidellmTables
 from runs.readers.results.rows import Place, RowBuilder
 from runs.readers.results.tables import Collector
 from runs.readers.results.trtllm_text import TrtllmReport
@@ -24,6 +25,7 @@ class Source:
     label: str | None = None
     block: Block | None = None
     report: TrtllmReport | None = None
+    guide: GuidellmTables | None = None
     table: Collector | None = None
     console: RowBuilder | None = None
     caption: list[str] = field(default_factory=list)

@@ -24,6 +24,8 @@ from runs.readers.results.finishing import (
     with_failed,
     without_bar,
 )
+from runs.readers.results.guidellm_text import RULE as GUIDELLM_RULE
+from runs.readers.results.guidellm_text import GuidellmTables
 from runs.readers.results.jsondoc import DOCUMENT_LIMIT, documents, read_object
 from runs.readers.results.rows import Place, mark_attempts, shared
 from runs.readers.results.source import PROGRESS, Source
@@ -122,7 +124,7 @@ class TextResults:
             self._close_results(state)
             state.block = Block(place)
             return True
-        for opened in (state.block, state.report):
+        for opened in (state.block, state.report, state.guide):
             if opened is not None and opened.take(text, place, terminated=terminated):
                 if state.block is not None and state.block.ended:
                     self._close_results(state)
@@ -142,6 +144,10 @@ class TextResults:
             self._close_results(state)
             state.report = TrtllmReport(place)
             return True
+        if stripped[:3] == "|==" and GUIDELLM_RULE.match(text):
+            self._close_results(state)
+            state.guide = GuidellmTables(place)
+            return state.guide.take(text, place, terminated=terminated)
         if state.block is None and opens_block(text):
             state.block = Block(place)
             return state.block.take(text, place, terminated=terminated)
@@ -281,9 +287,11 @@ class TextResults:
                     self._fail(state, row.value("failed"))
         if state.console is not None:
             self._rows.append(sourced(state.console.done(), state))
-        if state.block or state.report or state.console:
+        if state.guide is not None:
+            self._rows += [sourced(row, state) for row in state.guide.rows(state.settings)]
+        if state.block or state.report or state.console or state.guide:
             state.label = state.started = state.progress = None
-        state.block = state.report = state.console = None
+        state.block = state.report = state.console = state.guide = None
 
     def _end_client(self, state: Source) -> None:
         """Settle a client that began and printed no result: its point failed."""
