@@ -78,6 +78,10 @@ FORMULAS: dict[str, dict[str, str]] = {
         "user_tps": "1 / (decode time per token) of each request",
         "concurrency": "time-weighted mean of requests in flight",
     },
+    "llm-d-benchmark": {  # a report over several tools: what they mean by a name may differ
+        "ttft": "as the harness that is named measures it",
+        "tpot": "as the harness that is named measures it",
+    },
     "inference-perf": {
         "ttft": TTFT,
         "tpot": "(last − first token) / (output tokens − 1)",

@@ -7,6 +7,7 @@ from runs.readers.results import (
     guidellm,
     inference_perf,
     inferencex,
+    llmd_report,
     llmperf,
     one_batch,
     servebench,
@@ -27,4 +28,5 @@ JSON_TOOLS = (
     llmperf.FORMAT,
     one_batch.FORMAT,
     inferencex.FORMAT,
+    llmd_report.FORMAT,
 )
