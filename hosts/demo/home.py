@@ -57,6 +57,7 @@ if __name__ == "__main__":
         sys.exit(0)
     sys.exit("usage: sglang serve --model-path MODEL --port PORT ... | sglang version")
 '''
+_NVIDIA_SMI = '#!/bin/sh\nexec python3 -S -m throughline_sim.nvidiasmi "$@"\n'
 _COMMAND = '#!/bin/sh\nexec python3 -m sglang.cli "$@"\n'
 
 
@@ -86,6 +87,7 @@ class Home:
             "PATH": os.pathsep.join(paths),
             "PYTHONPATH": str(self.path / "lib"),
             "PYTHONUNBUFFERED": "1",
+            "THROUGHLINE_SIM_STATE": str(self.path / ".gpus"),
         }
 
     def _install_engine(self) -> None:
@@ -104,8 +106,9 @@ class Home:
     def _install_commands(self) -> None:
         bin_ = self.path / "bin"
         bin_.mkdir(exist_ok=True)
-        (bin_ / "sglang").write_text(_COMMAND)
-        (bin_ / "sglang").chmod(0o755)
+        for name, text in (("sglang", _COMMAND), ("nvidia-smi", _NVIDIA_SMI)):
+            (bin_ / name).write_text(text)
+            (bin_ / name).chmod(0o755)
         python = bin_ / "python3"
         python.unlink(missing_ok=True)
         python.symlink_to(interpreter())

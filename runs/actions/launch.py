@@ -57,12 +57,16 @@ def launch_campaign(
     host: Host,
     repeats: int,
     by: Person | None,
+    share_gpus: bool = False,
 ) -> Campaign:
-    """Store the campaign, its arms and one queued run per launch, interleaved A B B A."""
+    """Store the campaign, its arms and one queued run per launch, interleaved A B B A.
+
+    ``share_gpus``: runs start although others hold memory on their GPUs.
+    """
     if not host.can_connect:
         raise Refused(f"{host} cannot be reached: it has no address or no confirmed key.", "host")
     check_load(workload)
-    campaign = Campaign.objects.create(question=question, opened_by=by)
+    campaign = Campaign.objects.create(question=question, opened_by=by, share_gpus=share_gpus)
     workload.save()
     made = [_add_arm(campaign, i, arm, workload, host) for i, arm in enumerate(arms)]
     for launch in range(1, repeats + 1):

@@ -57,6 +57,7 @@ def initial_like(arm: Arm) -> dict[str, Any]:
         "model_path": arm.config.model,
         "port": arm.config.port,
         "host": arm.host.name,
+        "share_gpus": arm.campaign.share_gpus,
         "input_tokens": load.input_tokens,
     }
     if load.driver not in DRIVERS:  # an import's: who made its load is not known

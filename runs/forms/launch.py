@@ -87,6 +87,11 @@ class LaunchForm(LoadForm):
         help_text="Passed on as they stand, to every arm. No secrets: everybody on the host reads "
         "command lines.",
     )
+    share_gpus = forms.BooleanField(
+        label="Start beside others on the GPUs",
+        required=False,
+        help_text="Else a run ends before its start when others hold memory on its GPUs.",
+    )
     repeats = WholeField(
         label="Launches per arm",
         min_value=1,

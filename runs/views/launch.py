@@ -119,6 +119,7 @@ def _launch(form: LaunchForm, request: HttpRequest) -> str:
         workload=form.workload(),
         host=told["host"],
         repeats=told["repeats"],
+        share_gpus=told["share_gpus"],
         by=person(request),
     )
     return campaign.get_absolute_url()

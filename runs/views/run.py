@@ -33,9 +33,9 @@ CHARTS = [
     {"key": "token_usage", "label": "KV usage", "under": "share of tokens", "height": 108},
 ]
 GPU_CHARTS = [
-    {"key": "gpu_clock", "label": "GPU clock", "under": "MHz, slowest GPU", "height": 100},
+    {"key": "gpu_clock", "label": "GPU clock", "under": "MHz, slowest at work", "height": 100},
     {"key": "gpu_power", "label": "GPU power", "under": "watts, all GPUs", "height": 86},
-    {"key": "gpu_heat", "label": "GPU heat, use", "under": "°C hottest, % least", "height": 108},
+    {"key": "gpu_heat", "label": "GPU heat, use", "under": "°C hottest, % in use", "height": 108},
 ]
 PIECE = 256 * 1024  # bytes of log read from the database at once
 

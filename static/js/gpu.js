@@ -5,6 +5,8 @@ const TOGETHER = 0.5; // s: samples of one round lie closer
 
 const least = (a, b) => (a === null ? b : b === null ? a : Math.min(a, b));
 const most = (a, b) => (a === null ? b : b === null ? a : Math.max(a, b));
+// Where a run was given no GPUs of its own, all of the host are sampled: idle ones tell no clock.
+const atWork = (use) => use === null || use >= 50;
 const sum = (a, b) => (a === null || b === null ? null : a + b);
 
 /** Rows {x, t, clock, power, limit, temperature, utilization, slowed, strangers, gpus}. */
@@ -16,11 +18,16 @@ export function gpuRows(ring, zero) {
     const use = c.utilization[i] === null ? null : Math.round(c.utilization[i] * 100);
     const row = rows.at(-1);
     if (row && c.gpu[i] > before && ring.t[i] - row.t < TOGETHER) {
-      row.clock = least(row.clock, c.sm_mhz[i]);
+      const works = atWork(use);
+      if (works === row.works) {
+        row.clock = least(row.clock, c.sm_mhz[i]);
+        row.utilization = least(row.utilization, use);
+      } else if (works) {
+        Object.assign(row, { works, clock: c.sm_mhz[i], utilization: use });
+      }
       row.power = sum(row.power, c.power_w[i]);
       row.limit = sum(row.limit, c.power_limit_w[i]);
       row.temperature = most(row.temperature, c.temperature_c[i]);
-      row.utilization = least(row.utilization, use);
       row.slowed ||= c.slowed[i] ?? "";
       row.strangers = most(row.strangers, c.strangers[i]);
       row.gpus += 1;
@@ -33,6 +40,7 @@ export function gpuRows(ring, zero) {
         limit: c.power_limit_w[i],
         temperature: c.temperature_c[i],
         utilization: use,
+        works: atWork(use),
         slowed: c.slowed[i] ?? "",
         strangers: c.strangers[i],
         gpus: 1,

@@ -61,6 +61,7 @@ class Scheduler:
         self.out_of_memory = False  # set: the next real prefill dies
         self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.frozen = False
+        self.slowdown = 1.0  # of every step; more while the GPUs are too hot
         self._speed = speed
         self._graphs = graphs
         self._log = log
@@ -195,7 +196,7 @@ class Scheduler:
         return 1.0 + self._rng.gauss(0.0, STEP_EFFECT_SD)
 
     async def _pass_time(self, seconds: float) -> None:
-        self._at += seconds
+        self._at += seconds * self.slowdown
         left = self._at - self._loop.time()
         if left < -LATE_AT_MOST_S:
             self._at = self._loop.time()

@@ -9,6 +9,7 @@ its own hand, for a clean stop and for a crash alike, as SGLang does.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from . import faults, loglines, tracebacks
 from .api import Api
 from .engine import Engine
 from .faults import Surroundings
+from .gpumodel import TICK_S, GpuModel, devices, tell, used_mib
 from .http import serve
 from .launch import BadFlags, Launch, parse
 from .output import Log
@@ -90,6 +92,8 @@ class Life:
         self._child = child
         self._port = port
         self._asked_to_stop = asyncio.Event()
+        taken = devices(os.environ, engine.launch["tp_size"])
+        self._gpu = GpuModel(taken, used_mib(engine.memory.left))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._asked_to_stop.set)
@@ -104,6 +108,7 @@ class Life:
                 self._watch_child(),
                 self._stop_when_asked(),
                 self._die_of_memory(),
+                self._gpus(),
             )
         ]
         await asyncio.gather(*tasks)
@@ -132,6 +137,22 @@ class Life:
             await asyncio.sleep(surroundings.fault_after_s)
             self._engine.scheduler.freeze()
             await self._watchdog()
+        elif surroundings.fault == "throttle":
+            await asyncio.sleep(surroundings.fault_after_s)
+            self._gpu.hot = True
+            await asyncio.sleep(surroundings.fault_for_s)
+            self._gpu.hot = False
+
+    async def _gpus(self) -> None:
+        """The GPUs warm up with the work; nvidia-smi hears of it where a folder is named."""
+        folder = os.environ.get("THROUGHLINE_SIM_STATE")
+        while True:
+            told = self._gpu.tick(len(self._engine.scheduler.batching.running))
+            self._engine.scheduler.slowdown = self._gpu.slowdown
+            if folder:
+                with contextlib.suppress(OSError):  # a full disk ends no server
+                    tell(folder, self._child.pid, told)
+            await asyncio.sleep(TICK_S)
 
     async def _watchdog(self) -> None:
         """SGLang's own guard: a scheduler that has work but takes no step is ended."""

@@ -146,6 +146,14 @@ def test_a_form_filled_in_from_an_arm_launches_that_arm_again() -> None:
 CLIENT = {"driver": "sglang_bench", "prompt_set": "random", "input_tokens": "512"}
 
 
+def test_sharing_gpus_is_asked_for_and_proposed_again() -> None:
+    assert form().cleaned_data["share_gpus"] is False
+    told = form(share_gpus="on")
+    assert told.cleaned_data["share_gpus"] is True
+    arm = make_arm(make_campaign(share_gpus=True))
+    assert initial_like(arm)["share_gpus"] is True
+
+
 def test_a_drivers_own_settings_are_kept_and_those_of_others_are_not() -> None:
     told = form(
         **CLIENT, range_ratio="0.8", extra_args="--tag x", command="./x", cache_policy="flush"

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from runs.models import Caveat, LogChunk, Reason, Run, State
+from runs.models import Caveat, Event, LogChunk, LogStream, Reason, Run, State
 from tests.factories import (
     make_arm,
     make_attempt,
@@ -201,3 +201,40 @@ def test_the_time_of_an_import_is_not_told_as_the_time_of_what_happened(member: 
 def test_the_notes_key_works_on_every_page_that_shows_it(member: Client) -> None:
     page = text(member.get(measuring().get_absolute_url()))
     assert "<kbd>c</kbd>" in page and "js/notes" in page
+
+
+def test_without_gpu_samples_the_page_says_why_and_draws_no_zero(member: Client) -> None:
+    run = make_run(make_arm(make_campaign()), state=State.SUCCEEDED)
+    attempt = make_attempt(run)
+    assert "this run is older than the sampling" in text(member.get(run.get_absolute_url()))
+    LogStream.objects.create(attempt=attempt, role="gpu", path="gpu.jsonl")
+    assert "the run ended before it began" in text(member.get(run.get_absolute_url()))
+    why = "nvidia-smi is not installed"
+    Event.objects.create(
+        run=run, attempt=attempt, kind="no-gpu-telemetry", at=run.queued_at, text=why
+    )
+    html = text(member.get(run.get_absolute_url()))
+    assert f"No GPU telemetry: {why}." in html
+    assert 'data-chart="gpu_clock"' not in html
+
+
+def test_with_gpu_samples_the_charts_wait_for_them(member: Client) -> None:
+    run = make_run(make_arm(make_campaign()), state=State.MEASURING)
+    attempt = make_attempt(run)
+    assert 'data-chart="gpu_clock"' in text(
+        member.get(run.get_absolute_url())
+    )  # they may still come
+    data = {"driver": "570", "every_s": 1.0, "gpus": [{"name": "NVIDIA H100", "mig": True}]}
+    Event.objects.create(
+        run=run, attempt=attempt, kind="gpu-telemetry", at=run.queued_at, text="", data=data
+    )
+    html = text(member.get(run.get_absolute_url()))
+    assert "NVIDIA H100, cut into parts (MIG)" in html
+    assert "driver 570, a sample every 1 s" in html
+    assert f'data-gpu="/api/v1/runs/{run.pk}/gpu"' in html
+
+
+def test_an_import_says_nothing_of_gpus(member: Client) -> None:
+    run = make_run(make_arm(make_campaign()), state=State.SUCCEEDED, imported=True)
+    make_attempt(run)
+    assert "GPU telemetry" not in text(member.get(run.get_absolute_url()))
