@@ -35,7 +35,7 @@ CHARTS = [
 GPU_CHARTS = [
     {"key": "gpu_clock", "label": "GPU clock", "under": "MHz, slowest at work", "height": 100},
     {"key": "gpu_power", "label": "GPU power", "under": "watts, all GPUs", "height": 86},
-    {"key": "gpu_heat", "label": "GPU heat, use", "under": "°C hottest, % in use", "height": 108},
+    {"key": "gpu_heat", "label": "GPU heat", "under": "°C, and % in use", "height": 108},
 ]
 PIECE = 256 * 1024  # bytes of log read from the database at once
 

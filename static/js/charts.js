@@ -43,6 +43,12 @@ export class Charts {
     this.gpuRing = ring;
   }
 
+  /** Sampling begins before measuring and ends after it. */
+  within(rows) {
+    const right = this.extent()[1];
+    return rows.filter((row) => row.x >= 0 && row.x <= right);
+  }
+
   /** The rows that a chart draws. */
   rows(spec) {
     return spec.of === "gpu" ? this.gpu : this.own;
@@ -63,8 +69,8 @@ export class Charts {
       timed && this.baseRing && this.marks.baseline
         ? alignByLevel(this.baseRing, this.marks.baseline.levels, this.marks.levels, zero)
         : [];
-    this.gpu = timed && this.gpuRing ? gpuRows(this.gpuRing, zero).filter((row) => row.x >= 0) : [];
     if (!this.own.length) return;
+    this.gpu = timed && this.gpuRing ? this.within(gpuRows(this.gpuRing, zero)) : [];
     const drawn = this.charts.some((chart) => chart.spec.of === "gpu");
     if (!this.charts.length || drawn !== this.gpu.length > 0) this.build();
     this.setData();
@@ -187,7 +193,10 @@ export class Charts {
   }
 
   range() {
-    if (this.zoomed) return this.zoomed;
+    return this.zoomed ?? this.extent();
+  }
+
+  extent() {
     const last = this.own.length ? this.own[this.own.length - 1].x : 1;
     if (!this.timed) return [0.5, Math.max(last + 0.5, 2)];
     const ends = this.marks.levels.map((level) => (level.end ?? 0) - this.zero);
