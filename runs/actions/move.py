@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from runs.live import announce
 from runs.models import Attempt, Event, Level, Run, State
-from runs.models.states import FINAL
+from runs.models.states import ALLOWED, FINAL
 
 
 class NotAllowed(Exception):
@@ -31,10 +31,11 @@ def move(
     """Move ``run`` to state ``to`` and write the event, in one transaction.
 
     ``epoch`` is the claim under which the caller acts; ``None`` is for people acting on a run
-    nobody has claimed yet. Raises :class:`NotAllowed` if the row no longer permits the move, in
-    which case nothing was written.
+    nobody has claimed yet. Raises :class:`NotAllowed` if the row no longer permits the move, or
+    ``states.ALLOWED`` never does; then nothing was written.
     """
-    rows = Run.objects.filter(pk=run.pk, state__in=list(allowed_from))
+    possible = [state for state in allowed_from if to in ALLOWED[state]]
+    rows = Run.objects.filter(pk=run.pk, state__in=possible)
     if epoch is not None:
         rows = rows.filter(claim_epoch=epoch)
     values: dict[str, object] = {

@@ -29,6 +29,24 @@ ACTIVE = (
     State.COLLECTING,
 )
 FINAL = (State.SUCCEEDED, State.FAILED, State.CANCELLED, State.TIMED_OUT, State.LOST)
+BAD_ENDS = frozenset({State.FAILED, State.CANCELLED, State.TIMED_OUT, State.LOST})
+
+# From where to where a run may go. The next step comes in order; a bad end from anywhere once the
+# run has begun. LOST alone is corrected, by evidence that comes late.
+ALLOWED: dict[State, frozenset[State]] = {
+    State.QUEUED: frozenset({State.ACQUIRING, State.CANCELLED, State.TIMED_OUT}),
+    State.ACQUIRING: frozenset({State.PREPARING}) | BAD_ENDS,
+    State.PREPARING: frozenset({State.STARTING}) | BAD_ENDS,
+    State.STARTING: frozenset({State.WAITING_READY}) | BAD_ENDS,
+    State.WAITING_READY: frozenset({State.MEASURING}) | BAD_ENDS,
+    State.MEASURING: frozenset({State.COLLECTING}) | BAD_ENDS,
+    State.COLLECTING: frozenset({State.SUCCEEDED}) | BAD_ENDS,
+    State.LOST: frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.TIMED_OUT}),
+    State.SUCCEEDED: frozenset(),
+    State.FAILED: frozenset(),
+    State.CANCELLED: frozenset(),
+    State.TIMED_OUT: frozenset(),
+}
 
 
 class Reason(models.TextChoices):
@@ -55,6 +73,11 @@ class Reason(models.TextChoices):
     SUPERVISOR_LOST = "supervisor-lost", "the supervisor on the node was killed"
     FENCED_OFF = "fenced-off", "another run has taken the host"
     TIME_LIMIT = "time-limit", "the time limit was reached"
+    STALLED = "stalled", "no output for too long"
+    UNATTENDED = "unattended", "nobody asked for it for too long"
+    NODE_DISK_FULL = "node-disk-full", "the node's disk was full"
+    UNKILLABLE = "unkillable", "its process survives being killed"
+    NEVER_BEGUN = "never-begun", "it waited for too long"
     BY_PERSON = "by-person", "stopped by a person"
     OPERATION_FAILED = "operation-failed", "a step could not be carried out"
     INTERNAL = "internal", "a fault in Throughline"
