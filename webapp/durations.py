@@ -32,9 +32,12 @@ class Durations:
     stop_grace: float = 10.0  # between TERM and KILL
     flush: float = 0.4  # the recorder writes at least this often while lines arrive
     reconnect: float = 2.0  # first pause before a lost link is tried again
-    lost_after: float = 3600.0  # an unreachable node keeps its run this long
     import_silence: float = 60.0  # an import unheard of for so long is begun anew by another worker
     import_limit: float = 21600.0  # a worker's longest import: forty files of 256 MiB
+    lost_after: float = 21600.0  # an unreachable node keeps its run this long
+    queue_limit: float = 86400.0  # a run that nothing has begun for so long ends
+    stall_warning: float = 300.0  # a load without output for so long is remarked on
+    unkillable: float = 60.0  # a process that survives KILL for so long is given up
     signin: float = 1800.0  # a sign-in link's life
     share: float = 90 * 86400.0  # a share link's life
 

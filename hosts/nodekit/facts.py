@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import shutil
 import socket
 import sys
 import time
@@ -34,7 +33,7 @@ def facts(request: Json) -> Dict[str, Any]:
         "boot_id": boot_id(),
         "utc_offset_s": time.localtime(now).tm_gmtoff,
         "time": now,
-        "disk_free_bytes": _disk_free_bytes(),
+        **_disk(),
         "gpus": cards,
         "gpu_note": note,
         "engines": _installed() + _declared(),
@@ -59,14 +58,19 @@ def _memory_bytes() -> Optional[int]:
     return int(value.split()[0]) * 1024 if value else None
 
 
-def _disk_free_bytes() -> Optional[int]:
+def _disk() -> Dict[str, Any]:
+    """Where the kit keeps its things: room for bytes and for files, and whether it may write."""
     path = state_root()
     while not os.path.isdir(path):
         path = os.path.dirname(path)
+    found: Dict[str, Any] = {"disk_free_bytes": None, "files_free": None}
     try:
-        return shutil.disk_usage(path).free
+        disk = os.statvfs(path)
+        found["disk_free_bytes"] = disk.f_bavail * disk.f_frsize
+        found["files_free"] = disk.f_favail if disk.f_files else None  # btrfs counts none
     except OSError:
-        return None
+        pass  # nobody can tell
+    return {**found, "state_dir": state_root(), "state_writable": os.access(path, os.W_OK)}
 
 
 def _installed() -> List[Dict[str, Any]]:

@@ -12,7 +12,7 @@ from django.db.models import Q
 from hosts.launchers.base import Launcher
 from hosts.launchers.process import ProcessLauncher
 from hosts.launchers.servers import server_launcher
-from runs.execution import findings, gpus, ledger
+from runs.execution import exits, findings, gpus, ledger
 from runs.execution.endings import ClaimLost, Ended, Failed, ServerEnded, TimedOut
 from runs.execution.story import Story
 from runs.models import Attempt, Operation, Reason, State
@@ -71,6 +71,8 @@ async def prepare(story: Story) -> None:
     await sync_to_async(findings.note_facts)(story.run, _attempt(story), found["facts"])
     if story.run.state == State.PREPARING:
         findings.refuse_unfit(launcher, found)
+        if why := findings.why_unfit(found["facts"]):
+            raise Failed(Reason.NODE_UNFIT, why)
         await sync_to_async(gpus.refuse_taken)(story.run, found.get("gpus"), launcher)
     await story.move([State.PREPARING], State.STARTING)
 
@@ -83,9 +85,10 @@ async def start_server(story: Story) -> None:
             story.config.flags, model=story.config.model, port=story.config.port
         ),
         env=story.config.env,
-        wall_s=settings.DURATIONS.measure_limit,
+        wall_s=None,
     )
-    started = await story.operation(Operation.Kind.START_SERVER, request)
+    bounded = story.limits.of_server(request)
+    started = await story.operation(Operation.Kind.START_SERVER, bounded)
     _attempt(story).server = started["started"]
     await _attempt(story).asave(update_fields=["server"])
     await story.follow("server")
@@ -109,8 +112,6 @@ async def wait_until_ready(story: Story) -> None:
             "requests": story.engine.ready_requests(expected),
         },
     }
-    loop = asyncio.get_running_loop()
-    until = loop.time() + settings.DURATIONS.ready_limit
     checks = _attempt(story).operations.filter(kind=Operation.Kind.CHECK_READY)
     n = await checks.acount()
     while True:
@@ -126,7 +127,7 @@ async def wait_until_ready(story: Story) -> None:
             break
         if verdict.wrong:
             raise Failed(Reason.WRONG_SERVER, verdict.detail)
-        if loop.time() > until:
+        if await sync_to_async(ledger.in_state_since)(story.run, story.limits.ready_s):
             raise TimedOut(Reason.NEVER_READY, f"Not ready in time. {verdict.detail}")
     await story.move([State.WAITING_READY], State.MEASURING)
 
@@ -142,13 +143,14 @@ async def measure(story: Story) -> None:
         argv=job.argv,
         env={},
         files=job.files,
-        wall_s=settings.DURATIONS.measure_limit,
+        wall_s=None,
     )
-    await story.operation(Operation.Kind.START_LOAD, request)
+    await story.operation(Operation.Kind.START_LOAD, story.limits.of_load(request))
     await story.follow("server")
     await story.follow("load")
     while True:
         await story.look()
+        await story.remark_silence("load")
         ended = await story.wait_for("load", "server", seconds=settings.DURATIONS.watch)
         if ended == "load":
             break
@@ -165,6 +167,8 @@ async def collect(story: Story) -> None:
     await drain(story)
     if (lost := findings.lost_sight(stopped["jobs"])) is not None:
         raise lost
+    if (limit := exits.why_the_node_ended_it(stopped["jobs"])) is not None:
+        raise limit
     if not findings.was_stopped_by_us(stopped["jobs"]["server"]):
         raise ServerEnded(Reason.SERVER_DIED, "The server ended by itself before it was stopped.")
     findings.refuse_other_launch(_attempt(story), stopped["jobs"]["server"])

@@ -17,6 +17,7 @@ from runs.drivers.registry import find_driver
 from runs.engines.engine import Engine
 from runs.engines.registry import ENGINES
 from runs.execution.endings import Ended, Failed
+from runs.execution.exits import why_the_node_ended_it
 from runs.execution.gpus import note_trouble
 from runs.models import (
     Attempt,
@@ -43,6 +44,8 @@ SEEN = {
     "bad-log": Reason.NODE_UNFIT,
     "unit-failed": Reason.CANNOT_START,
 }
+LEAST_DISK = 1 << 30
+LEAST_FILES = 100
 
 
 def note_facts(run: Run, attempt: Attempt, facts: dict[str, Any]) -> None:
@@ -57,6 +60,37 @@ def refuse_unfit(launcher: Launcher, found: dict[str, Any]) -> None:
     unfit = launcher.unfit(found)
     if unfit is not None:
         raise Failed(Reason(unfit.code), unfit.text)
+def why_unfit(facts: dict[str, Any]) -> str:
+    """What the node lacks to keep the logs of a run; empty if it lacks nothing."""
+    free, files = facts.get("disk_free_bytes"), facts.get("files_free")
+    folder = facts.get("state_dir") or "~/.local/state/throughline"
+    if facts.get("state_writable") is False:
+        return f"Nothing can be written to {folder} on the node: mount it for writing."
+    if free is not None and free < LEAST_DISK:
+        return (
+            f"The node has {free / 2**20:.0f} MiB of disk left for {folder}; a run needs 1 GiB, or "
+            "its logs may be cut off. Make room there and run it again."
+        )
+    if files is not None and files < LEAST_FILES:
+        return (
+            f"The node's file system can take {files} more files at {folder}; a run needs "
+            f"{LEAST_FILES}. Remove some there and run it again."
+        )
+    return ""
+
+
+def who_listens(port: int, listeners: Sequence[dict[str, Any]]) -> str:
+    """A sentence about the processes on the server's port."""
+    return (
+        f"Port {port} is taken by {_named(listeners)}. Its answers would be measured instead of "
+        "those of the new server. Stop it, or give the arm another port."
+    )
+
+
+def _named(processes: Sequence[dict[str, Any]]) -> str:
+    known = [who for who in processes if who.get("pid")]
+    named = ", ".join(f"{who.get('name') or 'a process'} (pid {who['pid']})" for who in known)
+    return named or "a process of another user"
 
 
 @dataclass(frozen=True)
@@ -173,6 +207,7 @@ def with_evidence(end: Ended, jobs: dict[str, Any]) -> Ended:
         return end
     seen = what_was_seen(jobs["server"]) if "server" in jobs else None
     return lost_sight(jobs) or seen or end
+    return lost_sight(jobs) or why_the_node_ended_it(jobs) or end
 
 
 def conclude(run: Run, attempt: Attempt, jobs: dict[str, Any]) -> None:

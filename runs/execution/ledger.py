@@ -9,12 +9,13 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from hosts.launchers.process import LOGS
 from hosts.models import HostLease
 from runs.actions.move import move
 from runs.live import announce
-from runs.models import Attempt, Level, LogStream, Operation, Run, State
+from runs.models import Attempt, Event, Level, LogStream, Operation, Run, State
 from runs.models.states import ACTIVE, FINAL
 
 
@@ -151,8 +152,28 @@ def note_link(run: Run, reason: str | None, text: str = "") -> None:
         announce(run.pk, "link")
 
 
-def link_dead(run: Run) -> bool:
-    """Whether the node has been out of reach for longer than ``lost_after``."""
-    limit = Now() - timedelta(seconds=settings.DURATIONS.lost_after)
+def in_state_since(run: Run, seconds: float) -> bool:
+    """Whether the run has been in its state for so long, by the database's clock."""
+    limit = Now() - timedelta(seconds=seconds)
+    return Run.objects.filter(pk=run.pk, state_since__lt=limit).exists()
+
+
+def link_dead(run: Run, seconds: float) -> bool:
+    """Whether the node has been out of reach for so long, by the database's clock."""
+    limit = Now() - timedelta(seconds=seconds)
     out = Run.objects.filter(pk=run.pk, link_since__lt=limit).exclude(link=Run.Link.OK)
     return out.exists()
+
+
+def note_silence(attempt: Attempt, role: str) -> None:
+    """An event for a job that runs and prints nothing."""
+    minutes = settings.DURATIONS.stall_warning / 60
+    Event.objects.create(
+        run=attempt.run,
+        attempt=attempt,
+        kind="stalled",
+        at=timezone.now(),
+        text=f"The {role} has printed nothing for {minutes:.0f} min.",
+        actor="conductor",
+    )
+    announce(attempt.run_id, "state")

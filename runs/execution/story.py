@@ -26,6 +26,7 @@ from runs.engines.registry import ENGINES
 from runs.execution import ledger
 from runs.execution.endings import Cancelled, ClaimLost, Failed, Lost
 from runs.execution.follower import follow
+from runs.execution.limits import Limits
 from runs.execution.recorder import Recorder
 from runs.models import Attempt, LogStream, Operation, Reason, Run, State
 from runs.tasks import ring
@@ -46,7 +47,10 @@ class Story:
         self.engine = ENGINES[run.arm.config.engine]
         self.config = run.arm.config
         self.workload = run.arm.workload
+        self.limits = Limits.of(run.campaign)
         self.following: dict[str, asyncio.Task[None]] = {}
+        self.recorders: dict[str, Recorder] = {}
+        self._heard: dict[str, tuple[int, float]] = {}
         self._putting_away = False
 
     # -- state
@@ -138,7 +142,7 @@ class Story:
         await sync_to_async(ledger.note_link)(self.run, reason, text)
         if reason is None or self._putting_away:
             return  # what is put away is waited for: only evidence that nothing runs frees a host
-        if await sync_to_async(ledger.link_dead)(self.run):
+        if await sync_to_async(ledger.link_dead)(self.run, self.limits.lost_after_s):
             raise Lost(Reason.UNREACHABLE, text)
 
     # -- logs
@@ -151,7 +155,7 @@ class Story:
         """Begin to read a job's log, if that has not begun."""
         if role in self.following:
             return
-        recorder = await sync_to_async(self._recorder)(role)
+        recorder = self.recorders[role] = await sync_to_async(self._recorder)(role)
         reading = follow(self.links, self.target, self.job(role), recorder, self.told)
         self.following[role] = asyncio.create_task(reading, name=f"{self.run} {role}")
 
@@ -164,6 +168,19 @@ class Story:
         if role == "gpu":
             return Recorder(stream, GpuReader, store_gpu_records)
         return Recorder(stream, marked(self.engine.log_reader), store_engine_records)
+
+    async def remark_silence(self, role: str) -> None:
+        """Say once that a job's log has not grown for ``stall_warning`` seconds."""
+        assert self.attempt is not None
+        now = asyncio.get_running_loop().time()
+        position = self.recorders[role].position
+        seen, since = self._heard.get(role, (-1, now))
+        if position != seen:
+            self._heard[role] = (position, now)
+        elif now - since > settings.DURATIONS.stall_warning:
+            self._heard[role] = (position, float("inf"))
+            if self.run.link == Run.Link.OK:
+                await sync_to_async(ledger.note_silence)(self.attempt, role)
 
     def stored(self, role: str) -> int:
         """Bytes of the job's log that are stored by now."""

@@ -38,6 +38,8 @@ class Campaign(models.Model):
     )
     # facts of an import that no table has a place for yet (smoke test, draft model …)
     facts = models.JSONField(default=dict)
+    # seconds that differ from the house's: ready_s, wall_s, stall_s, deadman_s, lost_after_s
+    limits = models.JSONField(default=dict, blank=True)
     # while a large import is being stored: when its last piece was; null once it is whole
     importing_since = models.DateTimeField(null=True)
 
