@@ -63,14 +63,18 @@ audit: venv-dev ## ask a public database for known holes (needs the internet; `m
 
 .PHONY: test test-tools test-postgres test-nodes
 test: venv-dev test-tools ## every test; names and counts what this machine cannot run
-	THROUGHLINE_WHOLE_SUITE=$(WHOLE) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not postgres and not nodes" $(TESTS) $(ARGS)
+	THROUGHLINE_WHOLE_SUITE=$(WHOLE) $(PY) -m pytest -n $(JOBS) --dist worksteal -m "not postgres and not nodes and not faults" $(TESTS) $(ARGS)
 
 test-tools: ## sshd and Chromium by apt, where that is possible
 	@sh scripts/tools.sh openssh-server:sshd chromium:chromium
 
 test-postgres: venv-dev ## the database tests on a private PostgreSQL
 	@sh scripts/tools.sh postgresql:initdb
-	bash scripts/postgres.sh $(PY) -m pytest -n $(JOBS) --dist worksteal -m "database or postgres" $(TESTS) $(ARGS)
+	bash scripts/postgres.sh $(PY) -m pytest -n $(JOBS) --dist worksteal -m "(database or postgres) and not faults" $(TESTS) $(ARGS)
+
+.PHONY: faults
+faults: venv-dev test-tools ## every fault of docs/faults.md, durations 1:10 (half an hour on two cores)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal tests/faults tests/hosts/nodekit $(ARGS)
 
 test-nodes: venv-dev ## on real nodes with systemd, in network namespaces (root; named and counted elsewhere)
 	@sh scripts/tools.sh systemd-container:systemd-nspawn mmdebstrap:mmdebstrap nftables:nft iproute2:ip openssh-client:ssh

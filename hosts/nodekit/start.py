@@ -13,6 +13,7 @@ from typing import Any, Dict, Optional
 from . import fence
 from . import request as req
 from .errors import BadRequest, KitError
+from .failpoints import failpoint
 from .jsonfile import read_json, write_json, write_private
 from .locks import exclusive, is_held
 from .rundir import OUR_FILES, JobDir, make_private
@@ -22,6 +23,7 @@ GATE_WAIT_S = 15.0  # longer than a start may take, so that a second one gets it
 
 
 def start(request: req.Json) -> Dict[str, Any]:
+    failpoint("start.asked")
     job = JobDir.of(request)
     spec = _spec(request, job)
     files = _files(request, job, spec["log"])
@@ -31,7 +33,9 @@ def start(request: req.Json) -> Dict[str, Any]:
         outcome = "already-started"
         if started is None:
             _write_files(job, spec, files)
+            failpoint("start.before-launch")
             outcome = _launch(job, spec)
+            failpoint("start.launched")
             started = read_json(job.file("started.json"))
     return {
         "outcome": outcome,

@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Optional
 
 from . import fence, proc
 from . import request as req
+from .failpoints import failpoint
 from .jsonfile import read_json, write_json
 from .locks import exclusive, is_held
 from .rundir import JobDir
@@ -26,6 +27,7 @@ def stop(request: req.Json) -> Dict[str, Any]:
     before = _ask(job, request, grace_s)
     if before == "running":
         _wait_until_let_go(job, grace_s + BEYOND_GRACE_S)
+    failpoint("stop.waited")
     now = status_of(job)
     found = [] if now["state"] in ("absent", "running") else _leftovers(job, now["started"])
     clean = not found or proc.end_all(lambda: _leftovers(job, now["started"]), grace_s)
@@ -58,6 +60,7 @@ def _ask(job: JobDir, request: req.Json, grace_s: float) -> str:
                 write_json(job.file("stop.json"), {"grace_s": grace_s, "at": time.time()})
             except OSError:
                 pass  # a full disk: it is stopped all the same, with the grace of its start
+            failpoint("stop.before-signal")
             _signal_supervisor(read_json(job.file("started.json")))
         return state
 

@@ -17,6 +17,7 @@ from typing import Any, Dict, List, Optional
 
 from . import proc
 from .errors import KitError
+from .failpoints import failpoint
 from .jsonfile import read_json, reserve, write_json, write_reserved
 from .locks import take
 from .rundir import JobDir
@@ -60,6 +61,7 @@ class Supervisor:
         if alive is None or read_json(self.job.file("started.json")):
             self._report({"outcome": "already-started"})
             return
+        failpoint("supervise.locked")
         proc.become_subreaper()
         old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
         try:
@@ -70,8 +72,13 @@ class Supervisor:
             os.close(alive)  # before the answer: whoever hears it finds nothing that lives
             self._report({"error": {"code": "cannot-start", "message": str(error)}})
             return
+        failpoint("supervise.spawned")
         self._report({"outcome": "started"})
-        self._write_exit(self._until_the_end())
+        failpoint("supervise.watching")
+        end = self._until_the_end()
+        failpoint("supervise.before-exit-record")
+        self._write_exit(end)
+        failpoint("supervise.exit-recorded")
         os.close(alive)
 
     def _program(self) -> Program:
@@ -92,6 +99,7 @@ class Supervisor:
             "at": time.time(),
             "argv_sha256": hashlib.sha256(argv).hexdigest(),
         }
+        failpoint("supervise.before-started")
         write_json(self.job.file("started.json"), record)
 
     def _forget(self) -> None:

@@ -12,6 +12,7 @@ from django.db.models import Q
 from hosts.launchers.base import Launcher
 from hosts.launchers.process import ProcessLauncher
 from hosts.launchers.servers import server_launcher
+from hosts.nodekit.failpoints import failpoint
 from runs.execution import exits, findings, gpus, ledger
 from runs.execution.endings import ClaimLost, Ended, Failed, ServerEnded, TimedOut
 from runs.execution.story import Story
@@ -32,7 +33,9 @@ async def execute(story: Story) -> None:
     Every way out passes ``put_away``: nothing is left running, the host is free again.
     """
     try:
+        failpoint("story.begun")
         await acquire(story)
+        failpoint("story.acquired")
         await resume_end(story)
         await prepare(story)
         await start_server(story)
@@ -177,6 +180,7 @@ async def collect(story: Story) -> None:
     jobs = [story.job(role) | await asked(_attempt(story), role) for role in roles]
     collected = await story.operation(Operation.Kind.COLLECT, {"jobs": jobs})
     await sync_to_async(findings.conclude)(story.run, _attempt(story), collected["jobs"])
+    failpoint("story.concluded")
     await sync_to_async(ledger.end)(
         story.run, to=State.SUCCEEDED, reason="", text="", actor=story.teller
     )

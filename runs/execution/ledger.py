@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from hosts.launchers.process import LOGS
 from hosts.models import HostLease
+from hosts.nodekit.failpoints import failpoint
 from runs.actions.move import move
 from runs.live import announce
 from runs.models import Attempt, Event, Level, LogStream, Operation, Run, State
@@ -78,6 +79,7 @@ def acquire_host(run: Run, actor: str) -> bool:
         Run.objects.filter(pk=run.pk).update(waiting_for=text)
         return False
     Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch).update(fence=fence)
+    failpoint("acquire.granted")
     attempt = Attempt.objects.create(run=run, n=run.attempts.count() + 1)
     for role, path in LOGS.items():
         LogStream.objects.create(attempt=attempt, role=role, path=path)
@@ -107,6 +109,7 @@ def end(run: Run, *, to: State, reason: str, text: str, actor: str) -> None:
         reason=reason,
         text=text,
     )
+    failpoint("end.moved")
     if to != State.LOST:
         HostLease.release(run.host, holder=str(run.uid))
 

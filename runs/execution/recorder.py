@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from django.db import transaction
 from django.db.models import F
 
+from hosts.nodekit.failpoints import failpoint
 from runs.engines.redact import redact
 from runs.live import announce
 from runs.models import LogChunk, LogStream
@@ -80,10 +81,13 @@ class Recorder:
         records = [*self._reader.feed(clean), *(self._reader.finish() if last else ())]
         seen = self._hash.copy()  # a commit that fails must leave no trace in it
         seen.update(data)
+        failpoint("record.begin")
         with transaction.atomic():
             self._advance(len(data), data.count(b"\n"), secrets, seen.hexdigest())
             LogChunk.of(self.stream, self.stream.position, clean).save(force_insert=True)
             self._store(self.stream, records, time.time())
+            failpoint("record.before-commit")
+        failpoint("record.committed")
         self._hash = seen
         self.stream.refresh_from_db()
         announce(self.stream.attempt.run_id, self.stream.role)

@@ -14,6 +14,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 
 from hosts.links import Links
+from hosts.nodekit.failpoints import failpoint
 from hosts.transport.errors import TransportError
 from hosts.transport.protocol import Target
 from runs.actions.move import NotAllowed, move
@@ -100,12 +101,14 @@ class Story:
         assert self.attempt is not None
         assert self.run.fence is not None
         planned = await sync_to_async(ledger.plan)(self.attempt, kind, n, self.run.fence, request)
+        failpoint(f"{kind}.planned")
         if kind == Operation.Kind.STOP and planned.state == Operation.State.FAILED:
             # of an earlier telling; without it the host is never free
             await sync_to_async(ledger.plan_again)(planned)
         while True:
             done = await self._await_end(planned)
             if done.state == Operation.State.DONE:
+                failpoint(f"{kind}.heard")
                 return dict(done.result or {})
             if kind == Operation.Kind.PREPARE or done.reason not in LINK_REASONS:
                 raise Failed(_reason(done.reason), done.error)

@@ -19,6 +19,7 @@ from django.db import OperationalError
 from hosts.launchers.process import FENCE_KEY
 from hosts.links import open_node
 from hosts.node import KitError, Node
+from hosts.nodekit.failpoints import failpoint
 from hosts.transport.errors import TransportError
 from hosts.transport.protocol import Target
 from runs.models import Operation
@@ -41,6 +42,7 @@ def perform(operation_id: int, worker: str = "") -> None:
     if not Operation.objects.claim(operation_id, worker):
         return
     operation = Operation.objects.select_related("attempt__run__host").get(pk=operation_id)
+    failpoint(f"{operation.kind}.taken")
     target = operation.attempt.run.host.target()
     try:
         result = asyncio.run(_with_beats(operation, _on_node(target, operation)))
@@ -60,11 +62,15 @@ def perform(operation_id: int, worker: str = "") -> None:
     else:
         if not operation.settle(result=result):
             log.warning("%s was settled by another worker", operation)
+    failpoint(f"{operation.kind}.settled")
 
 
 async def _on_node(target: Target, operation: Operation) -> dict[str, Any]:
     async with open_node(target) as node:
-        return await VERBS[operation.kind](node, operation.request)
+        failpoint(f"{operation.kind}.sent")
+        result = await VERBS[operation.kind](node, operation.request)
+        failpoint(f"{operation.kind}.carried-out")
+        return result
 
 
 async def _with_beats(

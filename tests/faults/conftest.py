@@ -26,6 +26,8 @@ from runs.execution.conductor import Conductor
 from runs.execution.verbs import perform
 from runs.models import Run, ServerConfig, Workload
 from tests.contract import demo
+from tests.faults.stack import Stack
+from tests.oracle import complaints
 from webapp.durations import Durations
 
 QUICK = {"SIM_STARTUP_S": "0.3", "SIM_SETTLE_S": "0.1"}
@@ -166,3 +168,17 @@ def lives(pid: int) -> bool:
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+@pytest.fixture
+def stack(tmp_path: Path, redis_url: str, transactional_db: None) -> Iterator[Stack]:
+    """Real conductors and workers, started and killed by the test."""
+    made = Stack(tmp_path, redis_url)
+    yield made
+    made.close()
+    connections.close_all()
+
+
+def all_is_right(scene: Scene) -> None:
+    """The oracle has nothing to complain of."""
+    assert complaints([scene.home]) == []

@@ -1,0 +1,121 @@
+"""The real processes: conductor and Celery worker on the test's database, killed as one likes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.db import connection
+
+from hosts.nodekit.failpoints import VARIABLE
+from runs.models import Run
+from webapp.embedded import commands
+
+ROOT = Path(__file__).resolve().parents[2]
+SCALE = 0.1  # claims of three seconds, heartbeats of one
+WAIT_S = 90.0
+
+
+def database_url() -> str:
+    told = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{told['NAME']}"
+    return f"postgres://{told['USER']}@{told['HOST'].replace('/', '%2F')}/{told['NAME']}"
+
+
+@dataclass
+class Started:
+    """A process and what it has written; its group is its own."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def signal(self, number: int) -> None:
+        """To all of it: a worker has a pool below itself."""
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass  # it has ended already
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+
+    def end(self, seconds: float = 20.0) -> float:
+        """SIGTERM to the process itself; how long it took to go."""
+        begun = time.monotonic()
+        self.process.terminate()
+        try:
+            self.process.wait(seconds)
+        finally:
+            self.kill()
+        return time.monotonic() - begun
+
+
+@dataclass
+class Stack:
+    folder: Path
+    redis_url: str
+    scale: float = SCALE
+    started: list[Started] = field(default_factory=list)
+
+    def conductor(self, armed: str = "", name: str = "") -> Started:
+        command = [*commands.conductor(sys.executable), *(["--name", name] if name else [])]
+        return self._start("conductor", command, armed)
+
+    def worker(self, armed: str = "", name: str = "w") -> Started:
+        command = [*commands.worker(sys.executable), "--hostname", f"{name}@%h"]
+        return self._start("worker", command, armed)
+
+    def _start(self, name: str, command: list[str], armed: str) -> Started:
+        log = self.folder / f"{name}-{len(self.started)}.log"
+        environ = {
+            **os.environ,
+            "DATABASE_URL": database_url(),
+            "REDIS_URL": self.redis_url,
+            "THROUGHLINE_TIME_SCALE": str(self.scale),
+            VARIABLE: armed,
+        }
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL,
+                stdout=output, stderr=output, start_new_session=True,
+            )  # fmt: skip
+        self.started.append(Started(name, process, log))
+        return self.started[-1]
+
+    def close(self) -> None:
+        for each in self.started:
+            each.kill()
+
+    def words(self) -> str:
+        """The last of what everybody said; for the message of a test that failed."""
+        return "\n".join(f"-- {each.log.name}\n{each.said()[-3000:]}" for each in self.started)
+
+    def until(self, what: str, look: Callable[[], object], seconds: float = WAIT_S) -> None:
+        deadline = time.monotonic() + seconds
+        while not look():
+            assert time.monotonic() < deadline, f"never {what}\n{self.words()}"
+            time.sleep(0.05)
+
+    def until_state(self, run: Run, state: str) -> Run:
+        self.until(f"{state} ({run})", lambda: state_of(run) == state)
+        return Run.objects.get(pk=run.pk)
+
+    def until_final(self, run: Run, seconds: float = WAIT_S) -> Run:
+        self.until(f"ended: {run}", lambda: Run.objects.get(pk=run.pk).is_final, seconds)
+        return Run.objects.get(pk=run.pk)
+
+
+def state_of(run: Run) -> str:
+    return Run.objects.values_list("state", flat=True).get(pk=run.pk)
