@@ -117,6 +117,7 @@ async def wait_until_ready(story: Story) -> None:
     }
     checks = _attempt(story).operations.filter(kind=Operation.Kind.CHECK_READY)
     n = await checks.acount()
+    wrong_before = False
     while True:
         if await story.wait_for("server", seconds=settings.DURATIONS.ready_check):
             raise ServerEnded(Reason.SERVER_DIED, "The server ended before it was ready.")
@@ -128,8 +129,9 @@ async def wait_until_ready(story: Story) -> None:
         if verdict.ready:
             await sync_to_async(findings.note_ready)(story.run, _attempt(story), verdict)
             break
-        if verdict.wrong:
+        if verdict.wrong and wrong_before:
             raise Failed(Reason.WRONG_SERVER, verdict.detail)
+        wrong_before = verdict.wrong  # once may be a server that dies between two answers
         if await sync_to_async(ledger.in_state_since)(story.run, story.limits.ready_s):
             raise TimedOut(Reason.NEVER_READY, f"Not ready in time. {verdict.detail}")
     await story.move([State.WAITING_READY], State.MEASURING)

@@ -22,8 +22,8 @@ LIMITS = {
 
 def why_the_node_ended_it(jobs: Jobs) -> Ended | None:
     """The limit that the node itself has kept, with the node's time; ``None`` if it kept none."""
-    for role, job in jobs.items():
-        ended = job["status"].get("exit") or {}
+    for role in ("server", "load"):
+        ended = jobs[role]["status"].get("exit") or {}
         at = node_time(ended)
         if ended.get("reason") in LIMITS:
             reason, words = LIMITS[ended["reason"]]
