@@ -60,6 +60,8 @@ def refuse_unfit(launcher: Launcher, found: dict[str, Any]) -> None:
     unfit = launcher.unfit(found)
     if unfit is not None:
         raise Failed(Reason(unfit.code), unfit.text)
+
+
 def why_unfit(facts: dict[str, Any]) -> str:
     """What the node lacks to keep the logs of a run; empty if it lacks nothing."""
     free, files = facts.get("disk_free_bytes"), facts.get("files_free")
@@ -77,20 +79,6 @@ def why_unfit(facts: dict[str, Any]) -> str:
             f"{LEAST_FILES}. Remove some there and run it again."
         )
     return ""
-
-
-def who_listens(port: int, listeners: Sequence[dict[str, Any]]) -> str:
-    """A sentence about the processes on the server's port."""
-    return (
-        f"Port {port} is taken by {_named(listeners)}. Its answers would be measured instead of "
-        "those of the new server. Stop it, or give the arm another port."
-    )
-
-
-def _named(processes: Sequence[dict[str, Any]]) -> str:
-    known = [who for who in processes if who.get("pid")]
-    named = ", ".join(f"{who.get('name') or 'a process'} (pid {who['pid']})" for who in known)
-    return named or "a process of another user"
 
 
 @dataclass(frozen=True)
@@ -206,8 +194,7 @@ def with_evidence(end: Ended, jobs: dict[str, Any]) -> Ended:
     if end.state != State.FAILED:
         return end
     seen = what_was_seen(jobs["server"]) if "server" in jobs else None
-    return lost_sight(jobs) or seen or end
-    return lost_sight(jobs) or why_the_node_ended_it(jobs) or end
+    return lost_sight(jobs) or why_the_node_ended_it(jobs) or seen or end
 
 
 def conclude(run: Run, attempt: Attempt, jobs: dict[str, Any]) -> None:
