@@ -1,6 +1,6 @@
 """A comparison of arms: rows of the database in, figures for page, CLI, API and share link out.
 
-The arithmetic is in ``runs.metrics``; what is said here of a single launch is a hint.
+The arithmetic and the words are in ``runs.metrics``; of single launches there are only hints.
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from runs.judging import Judged, judge
 from runs.metrics.compare import SMALL, LevelChange, compare_levels, of_metric
+from runs.metrics.sentence import change_words, interval_words, more_words
+from runs.metrics.verdict import Verdict
+from runs.metrics.wording import CLEAR, DIRECTED, GLYPHS, Word, tone_of
 from runs.metrics.words import speedup_words, sweep_words, user_words
 from runs.models import Arm
 from runs.sides import Side, excerpt_lines, side_of
 
-# "+10 to +50 % output tok/s" in a sentence of runs.metrics.words
+# "+10 to +50 % output tok/s" in a sentence of runs.metrics, but not its interval
 FIGURE = re.compile(
-    "[+\u2212][0-9.]+(?: to [+\u2212]?[0-9.]+)? %(?: output tok/s| tok/s per user)?"
+    "(interval )?[+\u2212][0-9.]+(?: to [+\u2212]?[0-9.]+)? %(?: output tok/s| tok/s per user)?"
 )
 
 
@@ -32,6 +36,7 @@ class Row:
     tpot: LevelChange
     capped: str  # "ran 26 and 21 of 32"; empty if nothing stood in the way, or it is not known
     dots: list[Dot]
+    verdict: Verdict | None = None  # of the sweep's metric; None where that was not measured
 
     @property
     def headline(self) -> LevelChange:
@@ -41,30 +46,73 @@ class Row:
         return [*known, *told, self.output][0]
 
     @property
+    def judged(self) -> bool:
+        """Whether there is a word. Single launches give a hint, even where none could be said."""
+        found = self.verdict
+        return found is not None and (found.judged or found.word is Word.NOT_COMPARABLE)
+
+    @property
     def tone(self) -> str:
-        return tone(self.headline)
+        """up, down or same by the verdict, unsure where it could not tell; else by the change."""
+        if self.verdict is None or not self.judged:
+            return tone(self.headline)
+        told = tone_of(self.verdict.word)
+        return "unsure" if self.verdict.word is Word.CANNOT_TELL else told
 
     @property
     def tone_of_output(self) -> str:
-        return tone(self.output)
+        return self.tone if self.judged and self.output.change is not None else tone(self.output)
 
     @property
     def tone_of_user(self) -> str:
         return tone(self.user)
 
     @property
+    def change_words(self) -> str:
+        """The change that is judged, a ratio of geometric means; else "" (see the headline)."""
+        return change_words(self.verdict) if self.verdict and self.verdict.judged else ""
+
+    @property
+    def factor(self) -> float | None:
+        """The change in half-widths of its interval; from 1 on it is more than chance."""
+        return self.verdict.factor if self.verdict else None
+
+    @property
+    def clear(self) -> bool:
+        return self.verdict is not None and self.verdict.word in CLEAR
+
+    @property
+    def interval(self) -> str:
+        """ "+1.6 to +5.7 %", where there are launches enough for one."""
+        return interval_words(self.verdict) if self.verdict and self.verdict.judged else ""
+
+    @property
     def glyph(self) -> str:
+        if self.verdict is not None and self.judged:
+            return GLYPHS[self.verdict.word]
         return {"up": "(+)", "down": "(\u2212)", "same": "=", "none": "·"}[self.tone]
 
     @property
     def word(self) -> str:
-        """How sure: two single launches give a hint, more of them still want their noise."""
+        """How sure: a word of the closed list; two single launches give a hint."""
+        if self.verdict is not None and self.judged:
+            return self.verdict.text
         change = self.headline
         if change.change is None:
             return "one side only" if (change.before is None) != (change.after is None) else "·"
         if min(change.launches_before, change.launches_after) <= 1:
             return "a hint"
         return f"means of {change.launches_before} and {change.launches_after}"
+
+    @property
+    def more(self) -> str:
+        """ "about 2 more repeats", where that might decide."""
+        return more_words(self.verdict) if self.verdict else ""
+
+    @property
+    def remark(self) -> str:
+        """What is to be known of the word: why there is none, a launch far off."""
+        return "; ".join(self.verdict.remarks) if self.verdict and self.judged else ""
 
 
 def tone(change: LevelChange) -> str:
@@ -102,16 +150,33 @@ class Pair:
     second: str
     by_lines: str  # what single log lines of an import say, where they stand for no level
     changes: list[LevelChange]
+    judged: Judged
 
     @property
     def provisional(self) -> bool:
         return self.base.provisional or self.other.provisional
 
     @property
+    def has_intervals(self) -> bool:
+        return any(row.interval for row in self.rows)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be known of the words, each once: assumed noise stands beneath them."""
+        said = [self.judged.judgement.sweep, *(row.verdict for row in self.rows if row.verdict)]
+        told = dict.fromkeys(remark for each in said if each.judged for remark in each.remarks)
+        return [remark for remark in told if not remark.startswith("assumed noise")]
+
+    @property
     def told(self) -> list[tuple[str, str]]:
         """The sentence in pieces; a figure is set off by its direction, up or down."""
+        sweep = self.judged.judgement.sweep
+        if sweep.judged and sweep.word not in DIRECTED:
+            return [(self.sentence, "")]  # no colour without a word that has a direction
         pieces, at = [], 0
         for found in FIGURE.finditer(self.sentence):
+            if found[1]:
+                continue
             pieces.append((self.sentence[at : found.start()], ""))
             pieces.append((found[0], _direction(found[0])))
             at = found.end()
@@ -169,20 +234,24 @@ def pair(base: Side, other: Side) -> Pair:
     """All figures of two sides, level by level."""
     changes = compare_levels(base.figures, other.figures)
     by_key = {(change.concurrency, change.metric): change for change in changes}
-    rows = [
-        row(base, other, concurrency, by_key)
-        for concurrency in sorted({change.concurrency for change in changes})
-    ]
     output, user = of_metric(changes, "output_tps"), of_metric(changes, "user_tps")
     known = any(change.change is not None for change in output)
+    judged = judge(base, other, "output_tps" if known else "user_tps")
+    rows = [
+        row(base, other, concurrency, by_key, judged.judgement.at(concurrency))
+        for concurrency in sorted({change.concurrency for change in changes})
+    ]
+    provisional = base.provisional or other.provisional
+    verdict = "" if provisional else judged.words(base.name, other.name)
     return Pair(
         base=base,
         other=other,
         rows=rows,
-        sentence=sweep_words(output if known else user, base.name, other.name),
+        sentence=verdict or sweep_words(output if known else user, base.name, other.name),
         second=user_words(user) if known else "",
         by_lines=line_words(base, other),
         changes=changes,
+        judged=judged,
     )
 
 
@@ -201,7 +270,11 @@ def line_words(base: Side, other: Side) -> str:
 
 
 def row(
-    base: Side, other: Side, concurrency: int, changes: dict[tuple[int, str], LevelChange]
+    base: Side,
+    other: Side,
+    concurrency: int,
+    changes: dict[tuple[int, str], LevelChange],
+    verdict: Verdict | None,
 ) -> Row:
     def figure(metric: str) -> LevelChange:
         return changes[concurrency, metric]
@@ -215,6 +288,7 @@ def row(
         tpot=figure("tpot_p50"),
         capped=capped_words(base, other, concurrency),
         dots=dots([base, other], concurrency),
+        verdict=None if base.provisional or other.provisional else verdict,
     )
 
 

@@ -151,6 +151,19 @@ def _pair(pair: Pair) -> dict[str, Any]:
         "changes_kept_back": len(rows) - len(shown),
         "keys": compared_keys,
         "matched": pair.matched,
+        "remarks": pair.remarks,
+        "judged": _judged(pair),
+    }
+
+
+def _judged(pair: Pair) -> dict[str, Any]:
+    """How it was judged, in figures; the host's name stays at home."""
+    judgement = pair.judged.judgement
+    return {
+        "delta": judgement.delta,
+        "confidence": 1 - judgement.alpha,
+        "paired": pair.judged.paired,
+        "resolution": pair.judged.resolution_words,
     }
 
 
@@ -177,6 +190,10 @@ def _row(row: Row) -> dict[str, Any]:
         "tone": row.tone,
         "glyph": row.glyph,
         "word": row.word,
+        "clear": row.clear,
+        "change_words": row.change_words,
+        "interval": row.interval,
+        "more": row.more,
         "capped": row.capped,
         "dots": [{"letter": d.letter, "x": d.x, "value": d.value} for d in row.dots],
     }

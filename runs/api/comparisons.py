@@ -10,6 +10,8 @@ from ninja import Query, Router, Schema
 from runs.access import get_arms
 from runs.comparisons import Compared, Pair, compare_arms
 from runs.differences import caveats, differences
+from runs.judging import Judged
+from runs.metrics.verdict import Verdict
 
 router = Router(tags=["comparisons"])
 
@@ -35,11 +37,45 @@ class DifferenceOut(Schema):
     why: str
 
 
+class VerdictOut(Schema):
+    """A verdict on a level, or on the sweep (no concurrency). ``low`` and ``high`` bound the ratio.
+
+    ``word`` is of the closed list of docs/glossary.md, "likely" before it where that applies;
+    ``p_adjusted`` is Holm's over the levels; ``more`` how many further launches per arm might tell.
+    """
+
+    concurrency: int | None
+    word: str
+    likely: bool
+    ratio: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_adjusted: float | None
+    factor: float | None
+    more: int | None
+    remarks: list[str]
+
+
+class JudgementOut(Schema):
+    """How the headline ``metric`` was judged: in blocks (``paired``) or not, and how surely."""
+
+    metric: str
+    delta: float
+    confidence: float
+    paired: bool
+    noise_sd: float | None
+    noise_assumed: bool | None
+    sweep: VerdictOut
+    levels: list[VerdictOut]
+
+
 class PairOut(Schema):
     base: int
     other: int
     sentence: str
     provisional: bool
+    verdict: JudgementOut | None  # none while an arm has no finished launch
     levels: list[ChangeOut]
     differences: list[DifferenceOut]
 
@@ -94,6 +130,30 @@ def compare_out(compared: Compared) -> CompareOut:
     )
 
 
+def judgement_out(judged: Judged) -> JudgementOut:
+    found = judged.judgement
+    noise = found.sweep.noise
+    return JudgementOut(
+        metric=judged.metric,
+        delta=found.delta,
+        confidence=1 - found.alpha,
+        paired=judged.paired,
+        noise_sd=noise.sd if noise else None,
+        noise_assumed=noise.assumed if noise else None,
+        sweep=verdict_out(found.sweep),
+        levels=[verdict_out(level) for level in found.levels],
+    )
+
+
+def verdict_out(found: Verdict) -> VerdictOut:
+    same = {"ratio", "low", "high", "p", "p_adjusted", "factor", "more", "likely", "concurrency"}
+    return VerdictOut(
+        word=found.text,
+        remarks=list(found.remarks),
+        **{name: getattr(found, name) for name in same},
+    )
+
+
 def pair_out(pair: Pair) -> PairOut:
     found, _ = differences(pair)
     return PairOut(
@@ -101,6 +161,7 @@ def pair_out(pair: Pair) -> PairOut:
         other=pair.other.arm.pk,
         sentence=pair.sentence,
         provisional=pair.provisional,
+        verdict=None if pair.provisional else judgement_out(pair.judged),
         levels=[
             ChangeOut(**{name: getattr(change, name) for name in ChangeOut.model_fields})
             for change in pair.changes

@@ -81,9 +81,23 @@ def verdict_sentence(
         f"{after} gives {change_words(found)} {label} against {before}{over} ({confidence} % "
         f"interval {interval_words(found)}, {_launches(found)})"
     )
-    tail = word_words(found) if found.word is not Word.MIXED else "mixed, no single winner"
-    each = f"; {_by_level(judged.levels)}" if len(judged.matched) > 1 else ""
-    return f"{head}: {tail}{each}."
+    tail = "mixed, no single winner" if found.word is Word.MIXED else found.text
+    each = _each(judged)
+    more = f"; {more_words(found)} might tell" if 0 < (found.more or 0) <= MOST_REPEATS else ""
+    if not more and found.more:
+        more = f"; {more_words(found)}"
+    against = "".join(f"; {said}" for said in judged.against)
+    return f"{head}: {tail}{each}{more}{against}."
+
+
+def _each(judged: Judgement) -> str:
+    """What follows the word of a sweep: its levels, or that they say the same."""
+    matched = [level for level in judged.levels if level.concurrency in judged.matched]
+    if len(matched) < 2:
+        return ""
+    if all(level.text == judged.sweep.text for level in matched):
+        return " at any level" if judged.sweep.word is Word.CANNOT_TELL else " at every level"
+    return f"; {_by_level(judged.levels)}"
 
 
 def _unjudged(judged: Judgement, before: str, after: str) -> str:

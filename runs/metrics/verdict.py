@@ -97,7 +97,7 @@ class Judgement:
     """The levels in ascending order, and the sweep over those that every launch covers.
 
     `matched` are the levels measured in both arms. `alpha` is one less the confidence of the
-    intervals, `guards` what became of the other metrics.
+    intervals, `guards` what became of the other metrics, `against` which of them got worse.
     """
 
     levels: tuple[Verdict, ...]
@@ -106,6 +106,7 @@ class Judgement:
     delta: float
     alpha: float
     guards: tuple["Judgement", ...] = ()
+    against: tuple[str, ...] = ()
 
     def at(self, concurrency: int) -> Verdict | None:
         return next((each for each in self.levels if each.concurrency == concurrency), None)
@@ -123,8 +124,9 @@ def verdict(case: Case) -> Judgement:
     )
     matched = tuple(one.concurrency for one in told if one.is_matched and one.concurrency)
     guards = tuple(verdict(guard) for guard in case.guards)
-    sweep = _sweep(case, rules, matched, levels, guards)
-    return Judgement(levels, sweep, matched, rules.delta, rules.alpha, guards)
+    against = _against(case, guards)
+    sweep = _mixed(_sweep(case, rules, matched, levels), levels, against)
+    return Judgement(levels, sweep, matched, rules.delta, rules.alpha, guards, against)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +298,6 @@ def _sweep(
     rules: _Rules,
     matched: Sequence[int],
     levels: Sequence[Verdict],
-    guards: Sequence[Judgement],
 ) -> Verdict:
     """The launches' means over levels, judged as one figure."""
     launches = [launch for launch in (*case.before, *case.after) if launch]
@@ -304,10 +305,9 @@ def _sweep(
     if len(matched) <= 1:
         alone = next((each for each in levels if each.concurrency in matched), None)
         found = alone or Verdict(Word.NOT_MEASURED, None, (), ())
-        return _mixed(replace(found, concurrency=None), levels, guards)
+        return replace(found, concurrency=None)
     if not shared:
-        told = Verdict(Word.CANNOT_TELL, None, (), (), remarks=("incomplete sweep",))
-        return _mixed(told, levels, guards)
+        return Verdict(Word.CANNOT_TELL, None, (), (), remarks=("incomplete sweep",))
     before = tuple(_mean(launch, shared) for launch in case.before if launch)
     after = tuple(_mean(launch, shared) for launch in case.after if launch)
     noises = [case.noise.get(level) or assumed_noise(case.metric) for level in shared]
@@ -320,23 +320,31 @@ def _sweep(
     if left_out:
         said = f"incomplete sweep: not every launch measured {', '.join(left_out)}"
         found = replace(found, remarks=(*found.remarks, said))
-    return _mixed(found, levels, guards)
+    return found
 
 
 def _mean(launch: Mapping[int, float], levels: Sequence[int]) -> float:
     return math.exp(fmean(math.log(launch[level]) for level in levels))
 
 
-def _mixed(found: Verdict, levels: Sequence[Verdict], guards: Sequence[Judgement]) -> Verdict:
+def _against(case: Case, guards: Sequence[Judgement]) -> tuple[str, ...]:
+    """Which guarded metrics got worse by more than nobody would care about, and where."""
+    said = []
+    for guard, found in zip(case.guards, guards, strict=True):
+        where = [str(each.concurrency) for each in found.levels if each.word in MATTERS & WORSE]
+        label = METRICS[guard.metric].label
+        if where:
+            said.append(f"{label} worse at {', '.join(where)}")
+        elif found.sweep.word in MATTERS & WORSE:
+            said.append(f"{label} worse over the sweep")
+    return tuple(said)
+
+
+def _mixed(found: Verdict, levels: Sequence[Verdict], against: Sequence[str]) -> Verdict:
     """No single winner where levels contradict each other, or a guarded metric the sweep."""
     if found.word in (Word.NOT_COMPARABLE, Word.UNSAFE):
         return found
     words = {each.word for each in levels}
-    worse = [
-        guard
-        for guard in guards
-        if any(each.word in MATTERS and each.word in WORSE for each in (guard.sweep, *guard.levels))
-    ]
-    if (words & BETTER and words & WORSE) or (found.word in BETTER and worse):
+    if (words & BETTER and words & WORSE) or (found.word in BETTER and against):
         return replace(found, word=Word.MIXED, more=None)
     return found

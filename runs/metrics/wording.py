@@ -29,6 +29,7 @@ class Word(StrEnum):
 BETTER = frozenset({Word.CLEARLY_BETTER, Word.BETTER, Word.SMALL_GAIN})
 WORSE = frozenset({Word.CLEARLY_WORSE, Word.WORSE, Word.SMALL_LOSS})
 DIRECTED = BETTER | WORSE
+CLEAR = frozenset({Word.CLEARLY_BETTER, Word.CLEARLY_WORSE})
 # better or worse by more than nobody would care about
 MATTERS = DIRECTED - {Word.SMALL_GAIN, Word.SMALL_LOSS}
 

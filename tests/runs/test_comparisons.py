@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from runs.comparisons import capped_words, compare_arms, pair
 from runs.differences import caveats, chips, commands, coverage, differences
-from runs.models import Arm, Attempt, Caveat, Level, State
+from runs.models import Arm, Attempt, Caveat, Level, Run, State
 from runs.sides import side_of, side_of_run
 from tests.factories import (
     make_arm,
@@ -272,3 +275,130 @@ def test_drivers_settings_and_prompts_are_compared_under_their_names(
     assert told["driver"] == ("probe", "sglang_bench")
     assert told["range_ratio"][1] == "0.8"
     assert len(told["prompts"][1]) == 12
+
+
+def three_each(arms: tuple[Arm, Arm], factor: float = 1.1, **level: object) -> None:
+    """Three launches of each arm, A B B A A B, an hour apart."""
+    spread = (1.0, 1.006, 0.994)
+    hour = iter(range(6))
+    for n, order in enumerate(("ab", "ba", "ab")):
+        for letter in order:
+            size = spread[n] * (factor if letter == "b" else 1.0)
+            run = make_run(
+                arms["ab".index(letter)],
+                started_at=timezone.now() - timedelta(hours=9 - next(hour)),
+            )
+            attempt = make_attempt(run)
+            for concurrency in (1, 32):
+                make_level(attempt, concurrency, 100.0 * concurrency * size, **level)
+
+
+def history(arm: Arm, *spreads: float) -> None:
+    """Repeats of another arm on the same host, with the same engine and model."""
+    past = make_arm(make_campaign("earlier"), "earlier", steps=3, workload=arm.workload)
+    for spread in spreads:
+        make_measured_run(past, {1: 100.0 * spread, 32: 3000.0 * spread})
+
+
+def test_several_launches_are_judged_by_level_and_over_the_sweep(arms: tuple[Arm, Arm]) -> None:
+    three_each(arms)
+    found = compare_arms(arms).pairs[0]
+    assert found.judged.paired
+    assert [(row.word, row.glyph, row.tone) for row in found.rows] == [
+        ("likely better", "+", "up"),
+        ("likely better", "+", "up"),
+    ]
+    assert [(row.change_words, row.remark) for row in found.rows] == [
+        ("+10.0 %", "assumed noise 1.5 %"),
+        ("+10.0 %", "assumed noise 1.5 %"),
+    ]
+    assert found.sentence.startswith("steps=2 gives +10.0 % output tok/s against steps=1 over 2 ")
+    assert found.sentence.endswith("3 launches each): likely better at every level.")
+    assert ("+10.0 % output tok/s", "up") in found.told
+    assert all(tone == "" for text, tone in found.told if "interval" in text)
+
+
+def test_the_past_of_the_host_takes_the_likely_away(arms: tuple[Arm, Arm]) -> None:
+    history(arms[0], 1.0, 1.01, 0.99, 1.005, 0.995)
+    three_each(arms)
+    found = compare_arms(arms).pairs[0]
+    assert {row.word for row in found.rows} == {"clearly better"}
+    assert found.judged.noise_words == "Noise 1.2 % a launch, from 4 earlier repeats on llm-two"
+    assert found.judged.resolution_words.startswith("Resolution here: ")
+    quiet = [row.verdict.noise.history for row in found.rows if row.verdict and row.verdict.noise]
+    assert quiet == [4, 4]
+
+
+def test_the_compared_launches_are_not_their_own_past(arms: tuple[Arm, Arm]) -> None:
+    for arm in arms:
+        for tps in (100.0, 101.0, 99.0, 100.5, 99.5):
+            make_measured_run(arm, {1: tps})
+    (row,) = compare_arms(arms).pairs[0].rows
+    assert row.verdict is not None and row.verdict.noise is not None
+    assert row.verdict.noise.assumed
+    assert row.word == "likely no difference that matters"
+
+
+def test_a_past_of_another_model_says_nothing(arms: tuple[Arm, Arm]) -> None:
+    other = make_arm(
+        make_campaign("earlier"), "earlier", config=make_config(1, model="/models/another")
+    )
+    for tps in (100.0, 101.0, 99.0, 100.5, 99.5):
+        make_measured_run(other, {1: tps, 32: tps})
+    three_each(arms)
+    assert compare_arms(arms).pairs[0].judged.noise_words == "Noise assumed: 1.5 % a launch"
+
+
+def test_launches_that_were_not_interleaved_are_not_paired(arms: tuple[Arm, Arm]) -> None:
+    for arm, first in zip(arms, (0, 3), strict=True):
+        for n in range(3):
+            started = timezone.now() - timedelta(hours=9 - first - n)
+            make_measured_run(arm, {1: 100.0 + n}, started_at=started)
+    assert not compare_arms(arms).pairs[0].judged.paired
+
+
+def test_failed_requests_make_a_level_unsafe(arms: tuple[Arm, Arm]) -> None:
+    three_each(arms, failed=1)  # of 24
+    found = compare_arms(arms).pairs[0]
+    assert {row.word for row in found.rows} == {"unsafe"}
+    assert "4 % of the requests failed in run" in found.rows[0].remark
+    assert found.rows[0].tone == "none"
+    assert found.rows[0].interval  # the figures stay
+    assert found.told == [(found.sentence, "")]
+
+
+def test_set_acceptance_forbids_a_conclusion_and_leaves_a_hint_a_hint(
+    arms: tuple[Arm, Arm],
+) -> None:
+    three_each(arms)
+    Caveat.objects.create(run=arms[1].runs.first(), slug="simulated-acceptance", text="Set.")
+    assert {row.word for row in compare_arms(arms).pairs[0].rows} == {"unsafe"}
+    Run.objects.filter(launch__gt=1).delete()
+    assert {row.word for row in compare_arms(arms).pairs[0].rows} == {"a hint"}
+
+
+def test_another_workload_is_not_comparable(arms: tuple[Arm, Arm]) -> None:
+    arms[1].workload = make_workload((1, 32), max_tokens=1024)
+    arms[1].save()
+    three_each(arms)
+    found = compare_arms(arms).pairs[0]
+    assert {(row.word, row.glyph) for row in found.rows} == {("not comparable", "×")}
+    assert found.rows[0].remark == "another workload: max tokens"
+
+
+def test_a_slower_first_token_makes_the_sweep_mixed(arms: tuple[Arm, Arm]) -> None:
+    three_each(arms)
+    for arm, ttft in zip(arms, (0.1, 0.3), strict=True):
+        Level.objects.filter(attempt__run__arm=arm).update(ttft_s=ttft)
+    found = compare_arms(arms).pairs[0]
+    assert "mixed, no single winner" in found.sentence
+    assert "TTFT median worse at 1, 32" in found.sentence
+    assert {row.word for row in found.rows} == {"likely better"}
+
+
+def test_of_a_running_arm_nothing_is_judged(arms: tuple[Arm, Arm]) -> None:
+    three_each(arms)
+    arms[1].runs.update(state=State.MEASURING, ended_at=None)
+    found = compare_arms(arms).pairs[0]
+    assert found.provisional and "interval" not in found.sentence
+    assert {row.verdict for row in found.rows} == {None}

@@ -19,6 +19,7 @@ class Command(BaseCommand):
         "Compare two runs level by level; the first is the baseline. With --json, one object: "
         '{"before": run, "after": run, "simulated", "sentence", "levels": [{"concurrency", '
         '"metric", "before", "after", "ratio", "change", "launches_before", "launches_after"}], '
+        '"verdict": {"metric", "word", "levels": [{"concurrency", "word", "remarks"}]}, '
         '"differences": [{"key", "before", "after", "group", "why"}]}. '
         "Metrics: output_tps and user_tps (tokens per second), ttft_p50 and tpot_p50 (seconds), "
         "accept_len, running and waiting. change is ratio - 1; what one side did not measure is "
@@ -68,6 +69,18 @@ def as_values(before: Run, after: Run, found: Pair) -> dict[str, Any]:
             }
             for each in found.changes
         ],
+        "verdict": {
+            "metric": found.judged.metric,
+            "word": found.judged.judgement.sweep.text,
+            "levels": [
+                {
+                    "concurrency": level.concurrency,
+                    "word": level.text,
+                    "remarks": list(level.remarks),
+                }
+                for level in found.judged.judgement.levels
+            ],
+        },
         "differences": [
             {
                 "key": row.key,

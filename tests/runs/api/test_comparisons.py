@@ -33,3 +33,32 @@ def test_it_refuses_what_names_no_arms(member: Client, arms: str) -> None:
 def test_arms_of_two_campaigns_are_not_compared(member: Client) -> None:
     a, b = make_arm(make_campaign()), make_arm(make_campaign("another"))
     assert member.get(f"/api/v1/compare?arms={a.pk}~{b.pk}").status_code == 404
+
+
+def test_several_launches_have_a_verdict_with_its_interval(member: Client) -> None:
+    campaign = make_campaign()
+    a, b = make_arm(campaign), make_arm(campaign, "steps=2", steps=2)
+    for spread in (1.0, 1.006, 0.994):
+        make_measured_run(a, {1: 100.0 * spread, 4: 400.0 * spread})
+        make_measured_run(b, {1: 150.0 * spread, 4: 405.0 * spread})
+    told = member.get(f"/api/v1/compare?arms={a.pk}~{b.pk}").json()["pairs"][0]["verdict"]
+    assert (told["metric"], told["delta"], told["confidence"]) == ("output_tps", 0.02, 0.95)
+    assert told["noise_assumed"] is True
+    first, second = told["levels"]
+    assert (first["concurrency"], first["word"], first["likely"]) == (1, "likely better", True)
+    assert first["low"] < first["ratio"] < first["high"]
+    assert first["ratio"] == pytest.approx(1.5)
+    assert (second["word"], second["p_adjusted"] > second["p"] - 1e-12) == ("cannot tell", True)
+    assert second["more"] >= 1
+    assert told["sweep"]["concurrency"] is None and told["sweep"]["word"] == "likely better"
+
+
+def test_single_launches_have_no_interval(member: Client) -> None:
+    campaign = make_campaign()
+    a, b = make_arm(campaign), make_arm(campaign, "steps=2", steps=2)
+    make_measured_run(a, {1: 100.0})
+    make_measured_run(b, {1: 150.0})
+    told = member.get(f"/api/v1/compare?arms={a.pk}~{b.pk}").json()["pairs"][0]["verdict"]
+    assert told["sweep"]["word"] == "single launch, a hint"
+    assert (told["sweep"]["low"], told["sweep"]["p"]) == (None, None)
+    assert told["sweep"]["remarks"] == ["larger than the usual noise"]

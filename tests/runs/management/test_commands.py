@@ -83,6 +83,10 @@ def test_compare_gives_the_change_of_each_level() -> None:
     assert (output[1]["ratio"], output[1]["change"]) == (1.5, 0.5)
     assert (output[4]["before"], output[4]["after"], output[4]["change"]) == (400.0, None, None)
     assert told["differences"][0]["key"] == "--speculative-num-steps"
+    assert told["verdict"]["word"] == "single launch, a hint"
+    assert [level["word"] for level in told["verdict"]["levels"]] == [
+        "single launch, a hint", "not measured",
+    ]  # fmt: skip
 
 
 def test_compare_prints_a_table_for_people() -> None:

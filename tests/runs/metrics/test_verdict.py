@@ -159,7 +159,7 @@ def test_the_sweep_is_judged_by_the_means_of_launches() -> None:
     assert len(judged.sweep.before) == 3
     said = verdict_sentence(judged, "output_tps", "steps=1", "steps=2")
     assert said.startswith("steps=2 gives +29.0 % output tok/s against steps=1 over 3 levels (95 %")
-    assert said.endswith("3 launches each): clearly better; clearly better at 1, 16 and 64.")
+    assert said.endswith("3 launches each): clearly better at every level.")
 
 
 def test_levels_that_contradict_each_other_have_no_single_winner() -> None:
@@ -177,6 +177,15 @@ def test_levels_that_not_every_launch_measured_are_left_out_of_the_sweep() -> No
     assert judged.sweep.ratio == pytest.approx((1.5 * 1.1) ** 0.5)
     assert judged.matched == (1, 16, 64)
     assert judged.sweep.remarks == ("incomplete sweep: not every launch measured 16",)
+
+
+def test_a_sweep_that_cannot_tell_says_so_once() -> None:
+    said = verdict_sentence(sweep(1.001, 0.999, 1.0), "output_tps", "A", "B")
+    assert said.endswith(": no difference that matters at every level.")
+    loud = dict.fromkeys((1, 16), Noise(0.03, 8))
+    before, after = [[{1: v, 16: v} for v in each] for each in ((100, 103, 97), (102, 105, 99))]
+    said = verdict_sentence(verdict(Case(before, after, noise=loud)), "output_tps", "A", "B")
+    assert ": cannot tell at any level; " in said
 
 
 def test_launches_that_share_no_level_make_no_sweep() -> None:
@@ -204,6 +213,8 @@ def test_a_guarded_time_that_got_worse_makes_it_mixed() -> None:
     assert judged.sweep.word is Word.MIXED
     assert judged.levels[0].word is Word.BETTER
     assert judged.guards[0].sweep.word is Word.CLEARLY_WORSE
+    said = verdict_sentence(judged, "output_tps", "A", "B")
+    assert said.endswith("3 launches each): mixed, no single winner; TTFT median worse at 16.")
     same = replace(slower, after=slower.before)
     assert verdict(case(A, B, guards=(same,))).sweep.word is Word.BETTER
 
