@@ -14,11 +14,11 @@ from runs.metrics.noise import Noise, assumed_noise
 from runs.metrics.passes import Factors
 
 LABELS = {
-    "occupancy": "requests in a pass",
+    "occupancy": "occupancy",
     "accept_len": "accept len",
     "steps": "step rate",
-    "per_request": "speed of a request",
-    "remainder": "client and log",
+    "per_request": "per request",
+    "remainder": "remainder",
 }
 
 

@@ -94,13 +94,13 @@ def plateau(curve: Curve) -> float:
     return 0.0
 
 
-def longest(curve: Curve, least: float) -> Span | None:
-    """The longest time with at least `least` in flight, dips of under half a second bridged."""
+def longest(curve: Curve, least: float, dip: float = DIP_S) -> Span | None:
+    """The longest time with at least `least` in flight, dips shorter than `dip` seconds bridged."""
     spans: list[Span] = []
     for (begin, count), (end, _) in pairwise(curve):
         if count < least:
             continue
-        if spans and begin - spans[-1].end < DIP_S:
+        if spans and begin - spans[-1].end < dip:
             spans[-1] = Span(spans[-1].start, end)
         else:
             spans.append(Span(begin, end))
@@ -150,13 +150,18 @@ def _line_seconds(lines: Sequence[Line]) -> float:
 
 
 def _of_lines(lines: Sequence[Line]) -> Span | None:
-    """The longest stretch of lines with nearly as many running as the server ever kept."""
+    """The longest stretch of lines with nearly as many running as the server ever kept.
+
+    A line tells the count of its last pass, where one request may have left and the next not come
+    yet: so low a line by itself is no dip.
+    """
     counts = sorted(line.running for line in lines)
     if not counts:
         return None
     high = counts[min(len(counts) - 1, int(_HIGH * len(counts)))]
     curve = [(line.time - line.seconds, line.running) for line in lines]
-    return longest([*curve, (lines[-1].time, 0.0)], SHARE * high)
+    single = max(DIP_S, 1.5 * _line_seconds(lines))
+    return longest([*curve, (lines[-1].time, 0.0)], SHARE * high, single)
 
 
 def _too_small(span: Span, whole: Span, lines: Sequence[Line]) -> str:

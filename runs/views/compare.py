@@ -21,6 +21,7 @@ from runs.differences import (
     differences,
 )
 from runs.expected import price_minutes
+from runs.gains import why
 from runs.models import Arm, Campaign, Comparison, ShareLink
 from runs.views.notes import notes_rail
 
@@ -77,10 +78,12 @@ def comparison_context(arms: Any) -> dict[str, Any]:
 
 
 class PairView:
-    """A pair with what differs in its configs; computed once, shown twice."""
+    """A pair with what differs in its configs and why one is faster; computed once."""
 
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
+        self.capped = [row.concurrency for row in pair.rows if row.capped]
+        self.why = why(pair.base, pair.other, [row.concurrency for row in pair.rows], self.capped)
         self.differences: list[Difference]
         self.differences, self.keys = differences(pair)
 

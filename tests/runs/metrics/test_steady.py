@@ -166,6 +166,13 @@ def test_without_the_client_the_server_alone_tells_the_window() -> None:
     assert steady(Span(1000, 1100), []).source == "whole run"
 
 
+def test_one_line_that_caught_a_change_of_requests_ends_no_window() -> None:
+    told = [*lines(20), *lines(1, 15, start=1040.0), *lines(20, start=1042.0)]
+    assert steady(Span(1000, 1082), told).span == Span(1000, 1082)
+    low = [*lines(20), *lines(2, 15, start=1040.0), *lines(25, start=1044.0)]
+    assert steady(Span(1000, 1094), low).span == Span(1044, 1094)
+
+
 def test_a_window_moved_by_hand_keeps_who_when_and_from_where() -> None:
     whole = Span(1000, 1100)
     first = steady(whole, lines(50), curve((1000, 16), (1090, 4), (1100, 0)), 16)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from django.test import Client
 
+from runs.comparisons import compare_arms
 from runs.models import Arm, Caveat, Level, State
+from runs.snapshots import snapshot
 from tests.factories import (
     make_arm,
     make_attempt,
@@ -15,6 +20,8 @@ from tests.factories import (
     make_measured_run,
     make_note,
     make_run,
+    make_samples,
+    make_stream,
 )
 from tests.signed_in import text
 
@@ -199,3 +206,48 @@ def test_a_simulated_campaign_is_called_so_before_it_is_opened(member: Client) -
 def test_an_address_that_names_no_arms_is_not_found(member: Client, key: str) -> None:
     assert member.get("/compare/", {"arms": key}).status_code == 404
     assert member.post("/compare/share/", {"arms": key}).status_code == 404
+
+
+def three_each(arms: tuple[Arm, Arm]) -> None:
+    for spread in (1.0, 1.006, 0.994):
+        make_measured_run(arms[0], {1: 100.0 * spread, 32: 900.0 * spread})
+        make_measured_run(arms[1], {1: 150.0 * spread, 32: 909.0 * spread})
+
+
+def test_several_launches_have_words_and_intervals(member: Client, arms: tuple[Arm, Arm]) -> None:
+    three_each(arms)
+    shown = page(member, arms)
+    assert "likely better at 1, cannot tell at 32" in shown
+    assert "a hint" not in shown
+    assert "95 % interval" in shown and "Noise assumed: 1.5 % a launch" in shown
+    assert 'class="tile up"' in shown and 'class="tile unsure"' in shown
+    assert re.search(r"about \d+ more repeats", shown)
+
+
+def test_a_shared_copy_keeps_the_words(member: Client, arms: tuple[Arm, Arm]) -> None:
+    three_each(arms)
+    frozen = snapshot(compare_arms(arms), [])
+    (pair,) = frozen["pairs"]
+    assert [row["word"] for row in pair["rows"]] == ["likely better", "cannot tell"]
+    assert pair["rows"][0]["interval"].startswith("+")
+    assert pair["judged"]["confidence"] == 0.95
+    assert arms[0].host.name not in json.dumps(frozen)
+
+
+def test_why_one_arm_is_faster_is_drawn_and_told_in_a_table(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    for arm, (tps, length) in zip(arms, ((1600.0, 1.9), (1900.0, 2.6)), strict=True):
+        attempt = make_attempt(make_run(arm))
+        make_level(attempt, 16, tps, started=1000.0, ended=1100.0)
+        make_samples(make_stream(attempt), [tps] * 90, began=1005.0, accept_len=length)
+    shown = page(member, arms)
+    assert "Gain ledger at concurrency 16: occupancy 0 %, accept len +36.8 %" in shown
+    assert "Break-even accept len <b>2.19</b>, now 2.60" in shown
+    assert "it may lose 15.8 % of it" in shown
+    assert "Output tok/s = occupancy" in shown
+
+
+def test_without_a_log_it_says_whose_is_needed(member: Client, arms: tuple[Arm, Arm]) -> None:
+    measure(arms)
+    assert "Needs the server&#x27;s log of steps=1 and steps=2." in page(member, arms)

@@ -1,0 +1,231 @@
+"""Why one side is faster: the gain ledger of every level, from the lines of the servers' logs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from statistics import fmean
+from typing import Any
+
+from runs.engines.base import rank_tags
+from runs.metrics.ledger import Bar, Ledger, Told, ledger
+from runs.metrics.passes import SGLANG_PASSES, VLLM_SECONDS, Line, factors, inside
+from runs.metrics.steady import Span, Steady, steady
+from runs.models import Level, LogStream, Sample
+from runs.runlines import is_speculative
+from runs.sides import Launch, Side
+from runs.waterfall import Gauge, Waterfall, gauge, percent, values, waterfall
+
+INTERVAL_FLAG = "--decode-log-interval"
+_READ = (
+    "stream__attempt", "phase", "time", "line", "rank", "running", "output_tps", "accept_len",
+)  # fmt: skip
+# Lines whose speed is a mean over equal times; all others span equally many passes.
+_BY_TIME = (Sample.Phase.INTERVAL, Sample.Phase.SPEC_INTERVAL)
+
+
+_NOTABLE = 0.01  # in logarithms: a bar that is worth a word
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The ledger of one level. ``whole`` says why a launch's whole level was read, if one was.
+
+    ``before`` and ``after`` are geometric means of the client's tok/s over the launches that count.
+    """
+
+    concurrency: int
+    ledger: Ledger
+    whole: str
+    before: float
+    after: float
+
+    @property
+    def drawing(self) -> Waterfall:
+        return waterfall(self.ledger, self.before, self.after)
+
+    @property
+    def gauge(self) -> Gauge | None:
+        return gauge(self.ledger)
+
+    @property
+    def accept_len(self) -> float | None:
+        return next((bar.after for bar in self.ledger.bars if bar.key == "accept_len"), None)
+
+    @property
+    def words(self) -> str:
+        """ "Most of it is accept len (×2.94); step rate takes ×0.57 of that back"."""
+        parts = sorted(self.ledger.bars, key=lambda bar: -abs(bar.d))
+        first = parts[0]
+        against = [bar for bar in parts[1:] if bar.d * first.d < 0 and abs(bar.d) > _NOTABLE]
+        said = f"Mostly {first.label}: {percent(first.ratio)}"
+        return (
+            f"{said}; {against[0].label} {percent(against[0].ratio)} against it"
+            if against
+            else said
+        )
+
+    @property
+    def rows(self) -> list[tuple[Bar, str, str, str]]:
+        """The table that says the same: bar, values, change, 95 % interval."""
+        return [(bar, values(bar), percent(bar.ratio), _interval(bar)) for bar in self.ledger.bars]
+
+    @property
+    def total(self) -> str:
+        return percent(self.ledger.ratio)
+
+
+def _interval(bar: Bar) -> str:
+    if bar.low is None or bar.high is None:
+        return ""
+    return f"{percent(bar.low).removesuffix(' %')} to {percent(bar.high)}"
+
+
+@dataclass(frozen=True)
+class Why:
+    """The ledgers of a pair: those that are drawn, and all of them for the table."""
+
+    drawn: list[Gain]
+    gains: list[Gain]
+    missing: str  # of levels without a ledger: whose log is needed
+
+
+def why(base: Side, other: Side, levels: Sequence[int], capped: Sequence[int]) -> Why:
+    """Draw the highest level below a running limit and the highest above it, else both ends."""
+    found = gains(base, other, levels)
+    known = [gain for gain in found if gain.ledger.bars]
+    missing = next((gain.ledger.missing for gain in found if gain.ledger.missing), "")
+    below = [gain for gain in known if gain.concurrency not in capped]
+    above = [gain for gain in known if gain.concurrency in capped]
+    drawn = [below[-1], above[-1]] if below and above else [*known[:1], *known[1:][-1:]]
+    return Why(drawn, known, missing)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line as it is stored."""
+
+    phase: str
+    time: float
+    line: int
+    rank: str
+    running: int | None
+    output_tps: float | None
+    accept_len: float | None
+
+
+def gains(base: Side, other: Side, levels: Sequence[int]) -> list[Gain]:
+    """One ledger per level that both sides measured by client; without a log it says whose."""
+    rows = _lines([*base.counted, *other.counted])
+    found = []
+    for concurrency in levels:
+        windows: list[Steady] = []
+        before, after = (_told(side, concurrency, rows, windows) for side in (base, other))
+        if before and after:
+            whole = next((w.why for w in windows if w.source == "whole run"), "")
+            names = (base.name, other.name)
+            split = ledger(before, after, names)
+            found.append(Gain(concurrency, split, whole, _mean(before), _mean(after)))
+    return found
+
+
+def _mean(launches: Sequence[Told]) -> float:
+    """Of those whose log counts; of all, where there is none."""
+    counted = [each for each in launches if each.factors is not None] or launches
+    return exp(fmean(log(each.client_tps) for each in counted))
+
+
+def _lines(launches: Iterable[Launch]) -> dict[int, list[_Row]]:
+    """The decode and interval lines of the newest attempts, by attempt, in the log's order."""
+    attempts = [launch.attempt.pk for launch in launches if launch.attempt is not None]
+    told = Sample.objects.filter(
+        stream__attempt__in=attempts,
+        stream__role=LogStream.Role.SERVER,
+        phase__in=[Sample.Phase.DECODE, *_BY_TIME],
+        time__isnull=False,
+    )
+    found: dict[int, list[_Row]] = defaultdict(list)
+    for attempt, *told_by_line in told.order_by("stream", "seq").values_list(*_READ).iterator(5000):
+        found[attempt].append(_Row(*told_by_line))
+    return found
+
+
+def _told(
+    side: Side, concurrency: int, rows: dict[int, list[_Row]], windows: list[Steady]
+) -> list[Told]:
+    """Every counted launch that measured the level; the windows that were read join the list."""
+    found = []
+    for launch in side.counted:
+        for level in launch.measured:
+            if level.concurrency == concurrency and level.output_tps and launch.attempt:
+                lines = _of_level(level, rows.get(launch.attempt.pk, []))
+                found.append(_launch(side, level, lines, windows))
+    return found
+
+
+def _of_level(level: Level, rows: Sequence[_Row]) -> list[_Row]:
+    """An import knows a level's lines by their numbers, a run of ours by its times."""
+    bounds = level.summary.get("log_lines")
+    if bounds:
+        rows = [row for row in rows if bounds[0] <= row.line < bounds[1]]
+    if level.started is None or level.ended is None:
+        return list(rows) if bounds else []
+    return [row for row in rows if level.started <= row.time <= level.ended]
+
+
+def _launch(side: Side, level: Level, rows: Sequence[_Row], windows: list[Steady]) -> Told:
+    by_time = any(row.phase in _BY_TIME for row in rows)
+    flag = side.arm.config.flags.get(INTERVAL_FLAG)
+    passes = flag if isinstance(flag, int) and flag > 0 else SGLANG_PASSES
+    lines = _by_seconds(rows) if by_time else _by_passes(rows, passes)
+    if lines:
+        found = steady(_whole(level, lines), lines, _curve(level), level.concurrency)
+        windows.append(found)
+        lines = inside(lines, found.span.start, found.span.end) or lines
+    told = factors(
+        lines, equal="seconds" if by_time else "passes", speculative=is_speculative(side.arm)
+    )
+    return Told(level.output_tps or 0.0, told)
+
+
+def _whole(level: Level, lines: Sequence[Line]) -> Span:
+    start = level.started if level.started is not None else lines[0].time - lines[0].seconds
+    return Span(start, level.ended if level.ended is not None else lines[-1].time)
+
+
+def _curve(level: Level) -> list[tuple[float, float]]:
+    """The client's own count, on the node's clock: our driver runs beside the server."""
+    told: list[Any] = level.summary.get("inflight") or []
+    return [(moment, count) for moment, count in told]
+
+
+def _by_passes(rows: Sequence[_Row], passes: int) -> list[Line]:
+    """SGLang's lines. Ranks of one DP group repeat one batch: the first that printed counts."""
+    first: dict[int, str] = {}
+    lines = []
+    for row in rows:
+        group = rank_tags(row.rank).get("DP", 0)
+        if first.setdefault(group, row.rank) != row.rank or not row.output_tps or not row.running:
+            continue
+        seconds = passes * row.running * (row.accept_len or 1.0) / row.output_tps
+        lines.append(
+            Line(row.time, seconds, row.output_tps, row.running, row.accept_len, f"DP{group}")
+        )
+    return lines
+
+
+def _by_seconds(rows: Sequence[_Row]) -> list[Line]:
+    """vLLM's interval lines, each with the accept len of the drafts line that follows it."""
+    lines: list[Line] = []
+    for row in rows:
+        if row.phase == Sample.Phase.SPEC_INTERVAL and lines and row.accept_len is not None:
+            last = lines[-1]
+            if last.accept_len is None and row.time - last.time < VLLM_SECONDS:
+                lines[-1] = Line(
+                    last.time, last.seconds, last.output_tps, last.running, row.accept_len
+                )
+        elif row.phase == Sample.Phase.INTERVAL and row.output_tps and row.running:
+            lines.append(Line(row.time, VLLM_SECONDS, row.output_tps, row.running, row.accept_len))
+    return lines
