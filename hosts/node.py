@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,6 +18,7 @@ KIT_DIR = ".local/state/throughline/kit"  # relative to the login's home
 KIT_MODE = 0o600
 CHECK_S = 20.0  # start python3 and hash a file of some 100 kB; a loaded node is slow at both
 OLDEST_PYTHON = (3, 8)
+GREETING_LIMIT = 1024 * 1024
 
 # Says "3.11 <sha256>", or "3.11 -" if there is no such file.
 _CHECK = (
@@ -78,10 +80,11 @@ class Node:
         """The bytes of a job's file from ``offset`` on, until its job has ended."""
         await self.ensure_kit()
         command = Command.of("python3", self._path, "follow")
-        line = json.dumps(request).encode() + b"\n"
+        mark = secrets.token_hex(16)
+        line = json.dumps({**request, "mark": mark}).encode() + b"\n"
         async with self.connection.stream(command, stdin=line, timeout_idle=None) as chunks:
             try:
-                yield chunks
+                yield _below(mark.encode() + b"\n", chunks)
             except CommandFailed as error:
                 if error.command != command:
                     raise  # of another command, in the caller's own code
@@ -98,6 +101,22 @@ class Node:
         if tuple(map(int, words[0].split("."))) < OLDEST_PYTHON:
             raise KitError("old-python", f"The node's python3 is {words[0]}; 3.8 is the oldest.")
         return words[1]
+
+
+async def _below(mark: bytes, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The bytes below the mark: a login shell's greeting is no part of the file."""
+    head = b""
+    async for chunk in chunks:
+        head += chunk
+        _, found, rest = head.partition(mark)
+        if found:
+            if rest:
+                yield rest
+            break
+        if len(head) > GREETING_LIMIT:
+            raise KitError("no-answer", f"The login printed {len(head)} bytes and no file's bytes.")
+    async for chunk in chunks:
+        yield chunk
 
 
 def _reply(command: str, answer: Completed) -> dict[str, Any]:

@@ -18,8 +18,14 @@ CHUNK_BYTES = 64 * 1024
 
 
 def follow(request: req.Json, stdin: int, stdout: int) -> None:
-    """Raw bytes from `offset` on; nothing else is ever written to `stdout`."""
+    """Raw bytes from `offset` on, below the line `mark` if the request has one.
+
+    Nothing else is ever written to `stdout`, but a login shell may have written there before: the
+    mark tells where the file's bytes begin.
+    """
     job = JobDir.of(request)
+    if "mark" in request:
+        os.write(stdout, req.text(request, "mark").encode() + b"\n")
     offset = req.whole(request, "offset", least=0)
     file = _open(request, job, stdin)
     if file is None:

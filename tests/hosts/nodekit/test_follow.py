@@ -49,6 +49,11 @@ def test_it_goes_on_from_an_offset(node: Node) -> None:
     assert _rest(_follow(node, offset=7)).startswith(b"line 2\n")
 
 
+def test_it_says_where_the_bytes_begin_if_it_is_asked(node: Node) -> None:
+    node.start("sh", "-c", SLOW)
+    assert _rest(_follow(node, offset=7, mark="5ha")).startswith(b"5ha\nline 2\n")
+
+
 def test_it_ends_when_its_reader_closes_stdin(node: Node) -> None:
     node.start("sh", "-c", "echo up; exec sleep 60")
     process = _follow(node)

@@ -29,6 +29,7 @@ class Scripted:
         self.asked: list[tuple[Command, bytes]] = []
         self.files: dict[str, bytes] = {}
         self.stream_fails: CommandFailed | None = None
+        self.chunks = [b"MARKEND", b"bytes"]
 
     async def run(
         self, command: Command, *, stdin: bytes = b"", timeout: float, check: bool = True
@@ -44,7 +45,9 @@ class Scripted:
         yield self._chunks(command)
 
     async def _chunks(self, command: Command) -> AsyncIterator[bytes]:
-        yield b"bytes"
+        mark = json.loads(self.asked[-1][1])["mark"].encode()
+        for chunk in self.chunks:
+            yield chunk.replace(b"MARK", mark[:9]).replace(b"END", mark[9:] + b"\n")
         if self.stream_fails is not None:
             self.stream_fails.command = command
             raise self.stream_fails
@@ -124,7 +127,31 @@ async def test_what_is_no_good_reply_is_a_kit_error(
 async def test_following_asks_with_one_line_and_passes_bytes_on() -> None:
     node, connection = replying(WHOLE)
     assert await everything_of(node) == b"bytes"
-    assert connection.asked[-1][1] == b'{"offset": 0}\n'
+    line = connection.asked[-1][1]
+    assert line.endswith(b"\n")
+    assert json.loads(line)["offset"] == 0
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [b"Welcome to Ubuntu\n\nMARKENDbytes"],
+        [b"Welcome", b" to Ubuntu\nMARK", b"ENDby", b"tes"],
+        [b"M", b"MARKEND", b"bytes"],
+        [b"MARKEND", b"bytes"],
+    ],
+)
+async def test_a_greeting_of_the_login_is_no_part_of_the_file(chunks: list[bytes]) -> None:
+    node, connection = replying(WHOLE)
+    connection.chunks = chunks
+    assert await everything_of(node) == b"bytes"
+
+
+async def test_a_login_that_prints_without_end_is_an_error() -> None:
+    node, connection = replying(WHOLE)
+    connection.chunks = [b"y\n" * 300_000] * 3
+    with pytest.raises(KitError, match="no file's bytes"):
+        await everything_of(node)
 
 
 async def test_a_refused_follow_tells_what_the_kit_said() -> None:
