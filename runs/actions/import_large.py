@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils import timezone
 
 from runs.actions.conclude import as_record
@@ -42,6 +43,7 @@ from runs.models import (
 )
 
 NOTHING = "Nothing in this text can be measured: no log of a server and no result row."
+AT_ONCE = 50_000  # samples that are dropped in one transaction
 STALE = timedelta(minutes=10)  # every piece of a living import takes seconds
 UNFINISHED = "This import was not finished."
 
@@ -52,14 +54,21 @@ def remove_half_imports() -> int:
     return sum(remove(campaign) for campaign in half)
 
 
-@transaction.atomic
 def remove(campaign: Campaign) -> bool:
-    """Drop a campaign that was never whole, with all it has so far."""
-    arms = list(campaign.arms.select_related("config", "workload"))
-    campaign.delete()
-    for arm in arms:
-        arm.config.delete()
-        arm.workload.delete()
+    """Drop a campaign that was never whole, with all it has so far.
+
+    Piece by piece: on SQLite a million rows at once would keep every other writer waiting.
+    """
+    for stream in LogStream.objects.filter(attempt__run__campaign=campaign):
+        last = stream.samples.aggregate(last=Max("seq"))["last"] or 0
+        for seq in range(0, last, AT_ONCE):
+            stream.samples.filter(seq__gt=seq, seq__lte=seq + AT_ONCE).delete()
+    with transaction.atomic():
+        arms = list(campaign.arms.select_related("config", "workload"))
+        campaign.delete()
+        for arm in arms:
+            arm.config.delete()
+            arm.workload.delete()
     return True
 
 

@@ -28,7 +28,7 @@ from runs.intake.build import plan
 from runs.intake.plan import Plan, PlannedArm, PlannedLaunch, Text
 from runs.intake.version import PARSER_VERSION
 from runs.metrics.acceptance import level_accept_len
-from runs.models import Attempt, Campaign, LogStream, Run
+from runs.models import Attempt, Campaign, Event, LogStream, Run
 from runs.readers.reading import Reading
 
 PIECE = 4 * 2**20
@@ -98,13 +98,14 @@ def _texts(
         logs, told = store_pieces(half, sources, by, pieces)
         planned = plan(told, noted_hints(campaign.facts["_import"]))
         with pieces.last():
-            return _take_over(campaign, planned, logs, told, sources, owners, by)
+            return _take_over(campaign, half, planned, logs, told, sources, owners, by)
     finally:
         remove(half)
 
 
 def _take_over(
     campaign: Campaign,
+    half: Campaign,
     planned: Plan,
     logs: dict[int, LargeLog],
     told: Sequence[Text],
@@ -114,7 +115,7 @@ def _take_over(
 ) -> int:
     """What was stored anew takes the place of what was there."""
     attempts = _attempts(campaign, planned, by)
-    LogStream.objects.filter(attempt__in=[a for a, _, _ in attempts]).delete()
+    _put_aside(half, [a for a, _, _ in attempts])
     texts = Texts(sources, [text.reading for text in told])
     for attempt, _, launch in sorted(attempts, key=lambda each: -each[2].lines[0]):
         if launch.log in logs and launch.main:
@@ -134,6 +135,16 @@ def _take_over(
     campaign.facts = {**campaign.facts, **texts_told(told)}
     campaign.save(update_fields=["facts"])
     return len(attempts)
+
+
+def _put_aside(half: Campaign, attempts: Sequence[Attempt]) -> None:
+    """Give the old streams to the hidden campaign, with which they go: dropping them takes long."""
+    holder = half.runs.get()
+    first = holder.attempts.count() + 1
+    for n, attempt in enumerate(attempts, start=first):
+        aside = Attempt.objects.create(run=holder, n=n)
+        Event.objects.filter(stream__attempt=attempt).update(run=holder, attempt=aside)
+        attempt.streams.update(attempt=aside)
 
 
 def _results_of_large(attempt: Attempt, launch: PlannedLaunch, texts: Texts) -> None:

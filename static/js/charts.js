@@ -321,6 +321,8 @@ export class Charts {
       mark.textContent = flag.text;
       mark.style.left = `${left}px`;
       u.over.append(mark);
+      // at the right end its words stand before their place, and the page stays as wide as it is
+      if (left + mark.offsetWidth > u.over.clientWidth) mark.style.transform = "translateX(-100%)";
     }
   }
 

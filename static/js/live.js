@@ -35,14 +35,15 @@ const draw = () => {
   });
 };
 
-let zooms = 0; // only the answer to the last zoom is drawn
+let zoomed = "null"; // only the answer to the last zoom is drawn; all four charts tell of each
 
 /** The zoomed time in more points, if not all of them are drawn; without an answer all stays. */
 async function refine(times) {
-  const asked = (zooms += 1);
-  if (!ring.thinned) return;
+  const asked = JSON.stringify(times);
+  if (!ring.thinned || asked === zoomed) return;
+  zoomed = asked;
   const finer = times && (await between(points, ...times).catch(() => null));
-  if (asked !== zooms) return;
+  if (asked !== zoomed) return;
   charts.finer = finer;
   draw();
 }
