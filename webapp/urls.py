@@ -10,3 +10,5 @@ urlpatterns = [
     path("", include("runs.urls")),
     path("api/v1/", api.urls),
 ]
+
+handler400 = "webapp.errors.bad_request"

@@ -11,9 +11,13 @@ MOST = 16 * 2**20  # bytes; parsing takes several times as much memory
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,64}(?:\{|\[\s{0,64}[{\[])")
 
 
+def begins_like_json(data: bytes) -> bool:
+    return _BEGINS.match(data[:256]) is not None
+
+
 def json_problem(data: bytes) -> Damaged | None:
     """The place and the reason; ``None`` for whole JSON, and for what never looked like it."""
-    if not _BEGINS.match(data[:256]) or len(data) > MOST:
+    if not begins_like_json(data) or len(data) > MOST:
         return None
     text = data.decode("utf-8-sig", "replace")
     try:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from runs.engines.base import Damaged, Event
+from runs.readers.broken import begins_like_json
 from runs.readers.paste import read_paste, read_pieces
 from runs.readers.reading import Reading
 from runs.readers.results.registry import HEAD_BYTES, find_format
@@ -43,6 +44,8 @@ def read_file(path: Path) -> Reading:
         found = None if _is_log(head) else find_format(head)
         if found is not None and not head[:1].isdigit() and b"\n{" not in head:
             return _too_large(path.name, size, found.name)
+        if b"\n" not in head and begins_like_json(head):
+            return _too_large(path.name, size, "JSON")
         return read_pieces(iter(lambda: file.read(CHUNK), b""), path.name, KEPT)
 
 

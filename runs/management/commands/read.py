@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from runs.readers.broken import MOST, json_problem
 from runs.readers.reading import Reading
 from runs.readers.text import read, read_file
 
@@ -33,7 +34,18 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(told, indent=1, allow_nan=False))
             return
         for name in files:
-            self.stdout.write(_words(_reading(name)))
+            reading = _reading(name)
+            self.stdout.write(_words(reading))
+            if reading.kind == "unknown" and not reading.damaged and name != "-":
+                self._say_why(Path(name))
+
+    def _say_why(self, path: Path) -> None:
+        """Nothing was found: a text that begins like JSON may be broken."""
+        with path.open("rb") as file:
+            problem = json_problem(file.read(MOST + 1))
+        if problem is not None:
+            place = f"{path.name}, line {problem.line:,}, byte {problem.offset:,}"
+            self.stdout.write(f"  {place}: {problem.reason}")
 
 
 def _reading(name: str) -> Reading:
