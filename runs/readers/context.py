@@ -27,9 +27,12 @@ _PROSE = re.compile(
     r"(?i)(?:with|and|or|to|was|is|has|had|for|in|on|by|using|then|again|process|command|failed)\s"
 )
 _ENVIRONMENT = re.compile(r"\b([A-Z][A-Z0-9_]{2,60})=(\S{1,300})")
-_TEMPERATURE = re.compile(r"\"temperature\"\s{0,4}:\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6})?)(?=\s*[,}])")
+# As JSON, or as the arguments of a Python client.
+_TEMPERATURE = re.compile(
+    r"\btemperature(?:\"\s{0,4}:|\s{0,2}=)\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6})?)(?=\s*[,})])"
+)
 _MAX_TOKENS = re.compile(
-    r"\"max_(?:completion_|new_)?tokens\"\s{0,4}:\s{0,4}([0-9]{1,9})(?=\s*[,}])"
+    r"\bmax_(?:completion_|new_)?tokens(?:\"\s{0,4}:|\s{0,2}=)\s{0,4}([0-9]{1,9})(?=\s*[,})])"
 )
 _IGNORE_EOS = re.compile(r"\"ignore_eos\"\s{0,4}:\s{0,4}(true|false)\b")
 _BANNER = re.compile(
@@ -48,6 +51,8 @@ _PLATFORMS = (
     ("npu", re.compile(r"\bCANN\b|\bAscend\b")),
     ("cuda", re.compile(r"\bCUDA [0-9]|\bNVIDIA\b|\bsm_?[0-9]{2,3}\b")),
 )
+_REQUESTS = ("curl", "sampling_params", "completions.create(", "SamplingParams(")
+_SHORT = {"-tp": "--tp", "-dp": "--dp", "-pp": "--pp", "-sc": "--speculative-config"}
 _LINE_LIMIT = 20_000
 _SHELL_ENDS = ("|", "||", "&&", ";", "&", ">", ">>", "2>&1", "<")
 _NAMES = {
@@ -90,7 +95,7 @@ def launch_flags(text: str) -> Flags | None:
 
 def loose_flags(words: Sequence[str]) -> Flags | None:
     """Read flags as somebody typed them; those that are wrong for the engine are kept as text."""
-    words = list(words)
+    words = [_SHORT.get(word, word) for word in words]
     for index, word in enumerate(words):
         if word in _SHELL_ENDS:
             words = words[:index]
@@ -121,8 +126,15 @@ def _as_written(words: Sequence[str]) -> Flags:
 
 def flag_settings(flags: Mapping[str, object]) -> dict[str, JSON]:
     """Give what flags say, under our names."""
-    told = {name: as_json(flags[flag]) for flag, name in _FLAG_NAMES.items() if flag in flags}
+    told = {name: _plain(flags[flag]) for flag, name in _FLAG_NAMES.items() if flag in flags}
     return told | _vllm_speculation(_speculative_config(flags))
+
+
+def _plain(value: object) -> JSON:
+    """Give a whole number as one; a flag that is not known here by its type came as text."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+        return int(value)
+    return as_json(value)
 
 
 def _speculative_config(flags: Mapping[str, object]) -> dict[str, JSON]:
@@ -155,7 +167,7 @@ def typed_settings(text: str) -> dict[str, JSON]:
     simulated = _SIMULATED.search(text)
     if simulated:
         found["simulate_acc_len"] = float(simulated[1])
-    if "curl" in text or "sampling_params" in text:
+    if any(word in text for word in _REQUESTS):
         found |= _request(text)
     return found | _banner(text)
 

@@ -20,6 +20,8 @@ _PROMPT = re.compile(
 )
 # In the rest of a command: a flag at a word's start. A colon and a blank speak of prose.
 _FLAG = re.compile(rb"(?:\A|[ \w'\"}\]])\s?--?[A-Za-z][A-Za-z0-9-]{0,60}(?=[ =]|\Z)")
+_FLAG_LINE = re.compile(rb"\s{0,24}--[a-z][a-z0-9-]{1,60}(?=[ =]|\Z)")
+_PROGRAMS = (b"launch_server", b"vllm serve", b"sglang serve", b"bench_serving", b"bench serve")
 _PROSE = re.compile(rb": |\busage\b|\A[A-Z][a-z]+ [a-z]+ ")
 _QUOTED = re.compile(rb"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
 
@@ -56,7 +58,11 @@ class Folded:
         last, text = self._parts[-1], line.text
         width = max(map(len, texts))
         fits = len(text) <= width + 1 and all(len(each) >= width - 1 for each in texts)
-        if line.line != last.line + 1 or line.origin != last.origin or not fits:
+        if line.line != last.line + 1 or line.origin != last.origin:
+            return False
+        if _FLAG_LINE.match(text) and any(sign in texts[0] for sign in _PROGRAMS):
+            return len(texts) < _MAX_PARTS  # laid out by hand, as in a compose file
+        if not fits:
             return False
         if begins_own(text) or b"%|" in text or text[:1] in b"{|+" or len(texts) >= _MAX_PARTS:
             return False

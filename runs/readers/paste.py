@@ -34,6 +34,11 @@ _ACCESS = re.compile(
     rb"\"(?:GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH) [^\"]{1,2000} HTTP/1\.[01]\" [0-9]{3}"
 )
 _ELISION = re.compile(r"\s{0,8}(?:\[?(?:\.{3}|…)\]?|\[\s?snip\s?\]|<snip>|\(\.{3}\))\s*\Z")
+_OPEN_BODY = re.compile(
+    r"\bcurl\b.{0,2000}?\s(?:-d|--data(?:-raw|-binary)?|--json) ?'[^']*\Z", re.S
+)
+_BODY_LINES = 100
+_BODY_LIMIT = 20_000
 _LAST_WORD = re.compile(r"\S{1,20000}\Z")
 # Lines of a command that goes on behind a backslash.
 _MANY_LINES = 400
@@ -217,6 +222,10 @@ class Gathered:
             return
         whole = " ".join([*self.command, text]) if self.command else text
         self.command = []
+        small = len(whole) < _BODY_LIMIT and whole.count("\n") < _BODY_LINES
+        if small and "curl" in whole and _OPEN_BODY.search(whole):
+            self.command = [f"{whole}\n"]  # a request's body, laid out over lines
+            return
         if not other.terminated:
             whole = _LAST_WORD.sub("", whole)  # it may go on where the text was cut
         self._settle(typed_settings(whole))
