@@ -75,7 +75,7 @@ class Home:
         self._declare_engine()
 
     def environment(self) -> dict[str, str]:
-        """Of every command: nothing of ours but the way to the programs. No secret gets there."""
+        """Of every command: the way to the programs and to their GPUs. No secret gets there."""
         paths = [str(self.path / "bin"), *SYSTEM_PATH]
         paths += [p for p in _inherited_path(os.environ) if p not in paths]
         return {

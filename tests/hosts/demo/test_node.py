@@ -128,6 +128,7 @@ async def test_commands_see_a_clean_environment(
     assert "canary" not in said
     names = {line.partition("=")[0] for line in said.splitlines()}
     allowed = {"HOME", "USER", "LOGNAME", "SHELL", "LANG", "PATH", "PYTHONPATH"}
+    allowed.add("THROUGHLINE_SIM_STATE")  # where the simulated GPUs are told of
     assert names <= allowed | {"PYTHONUNBUFFERED", "PWD", "OLDPWD", "SHLVL", "_"}
     assert f"HOME={node.home}" in said
 
