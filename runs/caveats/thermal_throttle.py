@@ -19,7 +19,7 @@ def find(levels: Sequence[LevelFacts]) -> Finding | None:
     hit = [(level, gpu) for level in levels for gpu in level.gpus if _throttled(gpu)]
     if not hit:
         return None
-    level, worst = min(hit, key=lambda pair: (pair[1].clock_share or 1.0, -pair[1].thermal))
+    level, worst = max(hit, key=lambda pair: _badness(pair[1]))
     told = "; ".join(_told(worst))
     places = len({each.concurrency for each, _ in hit})
     elsewhere = f" It happened in {places} levels." if places > 1 else ""
@@ -32,7 +32,9 @@ def find(levels: Sequence[LevelFacts]) -> Finding | None:
         "gpu": worst.gpu,
         "samples": worst.samples,
         "clock_mhz": worst.clock_mhz,
+        "slowest_mhz": worst.slowest_mhz,
         "fastest_mhz": worst.fastest_mhz,
+        "slow_samples": worst.slow,
         "thermal_samples": worst.thermal,
         "power_cap_samples": worst.power_cap,
         "hottest_c": worst.hottest_c,
@@ -47,14 +49,20 @@ def _throttled(gpu: GpuWindow) -> bool:
     return gpu.thermal >= LEAST_THERMAL or gpu.power_cap >= many or gpu.slow >= many > 0
 
 
+def _badness(gpu: GpuWindow) -> tuple[float, float, float]:
+    return (gpu.slow / gpu.samples, gpu.thermal / gpu.samples, 1 - (gpu.slowest_share or 1.0))
+
+
 def _told(gpu: GpuWindow) -> list[str]:
     words = []
-    if gpu.clock_mhz is not None:
-        clock = f"median {number(gpu.clock_mhz)} MHz"
-        if gpu.clock_share is not None and gpu.slow:
-            clock += f", {share(gpu.clock_share)} of the {number(gpu.fastest_mhz)} MHz of this arm"
-            clock += f" ({gpu.slow} of {gpu.samples} samples below 95 %)"
-        words.append(clock)
+    if gpu.slow:
+        words.append(
+            f"down to {number(gpu.slowest_mhz)} MHz, {share(gpu.slowest_share)} of the "
+            f"{number(gpu.fastest_mhz)} MHz of this arm, and below 95 % in {gpu.slow} of "
+            f"{gpu.samples} samples"
+        )
+    elif gpu.clock_mhz is not None:
+        words.append(f"median {number(gpu.clock_mhz)} MHz")
     if gpu.thermal:
         hot = "" if gpu.hottest_c is None else f", up to {gpu.hottest_c} °C"
         words.append(f"{gpu.thermal} of {gpu.samples} samples slowed for heat{hot}")

@@ -48,7 +48,8 @@ class GpuWindow:
     gpu: int
     samples: int
     fastest_mhz: int | None
-    clock_mhz: float | None
+    clock_mhz: float | None  # median
+    slowest_mhz: int | None
     slow: int
     thermal: int
     power_cap: int
@@ -60,11 +61,11 @@ class GpuWindow:
     strangers_bytes: int | None
 
     @property
-    def clock_share(self) -> float | None:
-        """The median clock in terms of the arm's highest."""
-        if self.clock_mhz is None or not self.fastest_mhz:
+    def slowest_share(self) -> float | None:
+        """The lowest clock in terms of the arm's highest."""
+        if self.slowest_mhz is None or not self.fastest_mhz:
             return None
-        return self.clock_mhz / self.fastest_mhz
+        return self.slowest_mhz / self.fastest_mhz
 
 
 def at_work(row: Row) -> bool:
@@ -95,6 +96,7 @@ def _window(gpu: int, rows: list[Row], fastest_mhz: int | None) -> GpuWindow:
         samples=len(working),
         fastest_mhz=fastest_mhz,
         clock_mhz=median(clocks) if clocks else None,
+        slowest_mhz=min(clocks, default=None),
         slow=sum(1 for clock in clocks if least is not None and clock < least),
         thermal=sum(1 for bits in flags if bits & THERMAL),
         power_cap=sum(1 for bits in flags if bits & POWER_CAP),

@@ -342,7 +342,7 @@ export class Charts {
     const from = this.at ?? (step < 0 ? this.own.length : -1);
     const at = Math.min(Math.max(from + step, 0), this.own.length - 1);
     const u = this.charts[0];
-    u.setCursor({ left: u.valToPos(this.own[at].x, "x"), top: 10 });
+    u.setCursor({ left: u.valToPos(this.own[at].x, "x"), top: 10 }, true, true); // told to all charts
     this.at = at;
     this.read();
     this.onPick(this.own[at]);

@@ -27,6 +27,7 @@ IDLE_BIT = 0x1
 THERMAL_BIT = 0x20
 WARMING = 0.12  # of the way to its temperature in one tick
 TICK_S = 0.5
+KEPT_TICKS = 3  # a driver tells a mean over a second or so: a pause between two requests is no rest
 
 
 @dataclass
@@ -37,6 +38,8 @@ class GpuModel:
     memory_mib: int
     hot: bool = False
     temperature: float = COOL_C
+    last_running: int = 0
+    resting: int = 0  # ticks without a request
 
     @property
     def slowdown(self) -> float:
@@ -45,6 +48,10 @@ class GpuModel:
 
     def tick(self, running: int) -> dict[str, Any]:
         """What the GPUs show now, with so many requests running."""
+        self.resting = 0 if running else self.resting + 1
+        if running or self.resting > KEPT_TICKS:
+            self.last_running = running
+        running = self.last_running
         aim = HOT_C if self.hot else BUSY_C if running else COOL_C
         step = 1.0 if self.hot else WARMING
         self.temperature += (aim - self.temperature) * step

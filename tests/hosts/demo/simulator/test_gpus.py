@@ -71,6 +71,12 @@ def test_heat_costs_clock_and_speed_and_passes() -> None:
     assert model.slowdown == 1.0
 
 
+def test_a_pause_between_two_requests_is_no_rest() -> None:
+    model = GpuModel([0], 1)
+    told = [model.tick(running)["utilization"] for running in (4, 0, 0, 4, 0, 0, 0, 0, 0)]
+    assert told == [99, 99, 99, 99, 99, 99, 99, 0, 0]
+
+
 def test_a_server_takes_the_first_gpus_that_it_may_see() -> None:
     assert devices({}, 2) == [0, 1]
     assert devices({"CUDA_VISIBLE_DEVICES": "3,1"}, 1) == [3]
