@@ -65,6 +65,24 @@ def _ring(task: Task[[int], None], pk: int) -> bool:
     return True
 
 
+@shared_task
+def answer_canary() -> None:
+    """Proves that a worker takes what is sent to it; one that is deaf is alive all the same."""
+    from runs.models import Sign
+
+    Sign.give(Sign.WORKER)
+
+
+def ring_canary() -> None:
+    """Ask the workers for a sign of life; one that comes too late to be one is dropped."""
+    try:
+        answer_canary.apply_async(
+            retry=False, ignore_result=True, expires=settings.DURATIONS.canary
+        )
+    except (OperationalError, OSError) as error:
+        log.warning("the workers cannot be asked for a sign of life: %s", error)
+
+
 @worker_shutting_down.connect
 def _drain(**_: Any) -> None:
     """Told to end, a worker finishes what it holds within ``drain`` s, or gives it back."""

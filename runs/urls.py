@@ -5,6 +5,7 @@ from django.urls import URLPattern, path
 from runs.views import (
     campaigns,
     compare,
+    health,
     import_jobs,
     imports,
     launch,
@@ -42,5 +43,7 @@ urlpatterns: list[URLPattern] = [
     path("compare/", compare.compare, name="compare"),
     path("compare/share/", share.compare_share, name="compare-share"),
     path("share/<int:pk>/revoke/", share.share_revoke, name="share-revoke"),
+    path("healthz/worker", health.worker, name="health-worker"),
+    path("healthz/conductor", health.conductor, name="health-conductor"),
     path("s/<str:token>/", share.shared_comparison, name="shared-comparison"),
 ]

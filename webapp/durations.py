@@ -35,6 +35,9 @@ class Durations:
     import_silence: float = 60.0  # an import unheard of for so long is begun anew by another worker
     import_limit: float = 21600.0  # a worker's longest import: forty files of 256 MiB
     lost_after: float = 21600.0  # an unreachable node keeps its run this long
+    late_look: float = 60.0  # how often the node of a lost run is tried again
+    canary: float = 20.0  # how often the workers are asked for a sign of life
+    deaf: float = 90.0  # workers without one for so long are told of
     queue_limit: float = 86400.0  # a run that nothing has begun for so long ends
     stall_warning: float = 300.0  # a load without output for so long is remarked on
     unkillable: float = 60.0  # a process that survives KILL for so long is given up

@@ -57,3 +57,9 @@ class HostLease(models.Model):
         held = cls.objects.filter(host=host, status=cls.Status.HELD, holder=holder)
         freed = held.update(status=cls.Status.FREE, holder="", holder_name="", since=None)
         return freed == 1
+
+    @classmethod
+    def quarantine(cls, host: Host, holder: str, why: str) -> bool:
+        """Keep everybody off what ``holder`` had; whoever waits for it reads why."""
+        kept = cls.objects.filter(host=host, holder=holder)
+        return kept.update(holder_name=f"nobody, it is in quarantine: {why}"[:200]) > 0

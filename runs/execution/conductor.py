@@ -14,12 +14,13 @@ from django.conf import settings
 from django.db import DatabaseError, OperationalError
 
 from hosts.links import Links
-from runs.execution import findings, ledger
+from runs.execution import findings, late, ledger
 from runs.execution.endings import ClaimLost, Failed
 from runs.execution.execute import execute, put_away
 from runs.execution.recorder import Overtaken
 from runs.execution.story import Story
-from runs.models import Reason, Run
+from runs.execution.sweeps import Sweeps
+from runs.models import Reason, Run, State
 from runs.tasks import ring_imports
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,9 @@ class Conductor:
     def __init__(self, name: str | None = None) -> None:
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self.links = Links()
+        self.sweeps = Sweeps(self.name, self.links)
         self.telling: dict[int, asyncio.Task[None]] = {}
+        self._sweeping: asyncio.Task[None] | None = None
         self._bell = 0.0  # when imports are rung for next, on the monotonic clock
 
     async def conduct(self, go_on: Callable[[], bool]) -> None:
@@ -54,7 +57,19 @@ class Conductor:
         except OperationalError:
             log.exception("the database could not be asked for due runs")
             return
-        for run in due:
+        if self._sweeping is None or self._sweeping.done():
+            # beside the rest: a node that does not answer may keep it waiting
+            self._sweeping = asyncio.create_task(self._sweep_for_all())
+        await self._tell_all(due)
+
+    async def _sweep_for_all(self) -> None:
+        try:
+            await self._tell_all(await self.sweeps.sweep())
+        except Exception:
+            log.exception("the sweeps failed; they are made again")
+
+    async def _tell_all(self, runs: list[Run]) -> None:
+        for run in runs:
             log.info("%s: claimed %s (%s)", self.name, run, run.state)
             if (stale := self.telling.get(run.pk)) is not None:
                 # our own heartbeat came too late: the earlier telling may write no more
@@ -84,15 +99,18 @@ class Conductor:
         ).aget(pk=run.pk)
         story = await sync_to_async(Story)(run, self.links, self.name)
         try:
-            await execute(story)
+            await (late.correct(story) if run.state == State.LOST else execute(story))
         except (ClaimLost, Overtaken) as error:
             log.warning("%s: %s", self.name, error)
         except Exception as error:
             # a fault of ours: it must not leave a server running or a host held
             log.exception("%s failed", run)
-            await self._give_up(story, error)
+            if run.state != State.LOST:
+                await self._give_up(story, error)
         finally:
             await story.close()
+            if run.state == State.LOST:
+                await sync_to_async(ledger.release_claim)(run)
 
     async def _give_up(self, story: Story, error: Exception) -> None:
         text = f"{type(error).__name__}: {error}. The conductor's log has the details."
@@ -124,6 +142,10 @@ class Conductor:
 
     async def _let_go(self) -> None:
         """A clean stop: another conductor goes on at once, nothing on any node is touched."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.gather(self._sweeping, return_exceptions=True)
+        await self.sweeps.let_go()
         tasks = dict(self.telling)
         for task in tasks.values():
             task.cancel()

@@ -14,10 +14,12 @@ from hosts.launchers.process import ProcessLauncher
 from hosts.launchers.servers import server_launcher
 from hosts.nodekit.failpoints import failpoint
 from runs.execution import exits, findings, gpus, ledger
-from runs.execution.endings import ClaimLost, Ended, Failed, ServerEnded, TimedOut
+from runs.execution.endings import ClaimLost, Ended, Failed, Lost, ServerEnded, TimedOut
 from runs.execution.story import Story
 from runs.models import Attempt, Operation, Reason, State
 from runs.models.states import ACTIVE
+
+AGAIN = 10  # orders to stop what survived one are numbered from here
 
 
 async def execute(story: Story) -> None:
@@ -168,8 +170,10 @@ async def collect(story: Story) -> None:
     """Stop the server, prove that the logs are whole, and judge."""
     await story.follow("server")
     await story.follow("load")
-    stopped = await story.operation(Operation.Kind.STOP, _stop_request(story))
+    stopped = await story.operation(Operation.Kind.STOP, stop_request(story))
     await drain(story)
+    if exits.survivors(stopped["jobs"]):
+        raise Failed(Reason.UNKILLABLE, "What was started could not be ended on the node.")
     if (lost := findings.lost_sight(stopped["jobs"])) is not None:
         raise lost
     if (limit := exits.why_the_node_ended_it(stopped["jobs"])) is not None:
@@ -191,19 +195,46 @@ async def collect(story: Story) -> None:
 async def put_away(story: Story, end: Ended) -> None:
     """Leave nothing running, keep the last lines, free the host, and say why it ended.
 
-    A node that cannot be reached is waited for: only evidence that nothing runs frees a host.
+    Only evidence that nothing runs frees a host. A node that stays away for too long, or a process
+    that survives everything, leaves it in quarantine instead.
     """
     story.begin_putting_away()
-    if await _may_have_started(story):
-        decided = {"end": {"state": end.state, "reason": end.reason, "text": end.text}}
-        stopped = await story.operation(Operation.Kind.STOP, _stop_request(story) | decided, n=2)
-        await drain(story)
-        end = findings.with_evidence(end, stopped["jobs"])
-        end.text = await sync_to_async(findings.with_last_lines)(_attempt(story), end)
+    quarantine = ""
+    if end.state == State.LOST:
+        quarantine = exits.out_of_reach(story.run, end)
+    elif await _may_have_started(story):
+        try:
+            end, quarantine = await _leave_nothing(story, end)
+        except Lost as lost:
+            quarantine = exits.out_of_reach(story.run, lost)
+            end = Lost(lost.reason, f"{end.text}. Then the node went out of reach: {lost.text}")
     if story.run.state in ACTIVE:
         await sync_to_async(ledger.end)(
-            story.run, to=end.state, reason=end.reason, text=end.text, actor=story.teller
+            story.run,
+            to=end.state,
+            reason=end.reason,
+            text=end.text,
+            actor=story.teller,
+            quarantine=quarantine,
         )
+
+
+async def _leave_nothing(story: Story, end: Ended) -> tuple[Ended, str]:
+    """Stop everything; the end in the light of that, and why the host is unfit now, if it is."""
+    decided = {"end": {"state": end.state, "reason": end.reason, "text": end.text}}
+    request = stop_request(story) | decided
+    stopped = await story.operation(Operation.Kind.STOP, request, n=2)
+    loop = asyncio.get_running_loop()
+    until = loop.time() + settings.DURATIONS.unkillable
+    orders = _attempt(story).operations.filter(kind=Operation.Kind.STOP)
+    while exits.survivors(stopped["jobs"]) and loop.time() < until:
+        await asyncio.sleep(settings.DURATIONS.reconnect)
+        n = AGAIN + await orders.acount()
+        stopped = await story.operation(Operation.Kind.STOP, request, n=n)
+    await drain(story)
+    end = findings.with_evidence(end, stopped["jobs"])
+    end.text = await sync_to_async(findings.with_last_lines)(_attempt(story), end)
+    return end, exits.unconfirmed(story.run, end, stopped["jobs"])
 
 
 async def drain(story: Story) -> None:
@@ -226,7 +257,7 @@ async def _may_have_started(story: Story) -> bool:
     return await asked.exclude(refused).aexists()
 
 
-def _stop_request(story: Story) -> dict[str, Any]:
+def stop_request(story: Story) -> dict[str, Any]:
     """The load first, then who watches, then the server they need."""
     grace = settings.DURATIONS.stop_grace
     watchers = [_job(story, role).stop_request(grace_s=grace) for role in ("load", "gpu")]

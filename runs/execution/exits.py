@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from runs.execution.endings import Ended, Failed, TimedOut
-from runs.models import Reason
+from runs.models import Reason, Run
 
 Jobs = dict[str, Any]  # role -> what `stop` answered
 
@@ -40,6 +40,27 @@ def why_the_node_ended_it(jobs: Jobs) -> Ended | None:
 def survivors(jobs: Jobs) -> list[str]:
     """The roles whose processes live on after everything was tried."""
     return [role for role, job in jobs.items() if job["outcome"] == "still-running"]
+
+
+def out_of_reach(run: Run, end: Ended) -> str:
+    """Why nobody may use what a LOST run had."""
+    return (
+        f"{run} may still run there: the node has been out of reach for too long ({end.text}). "
+        "It is asked again every minute and freed when it shows that nothing is left."
+    )
+
+
+def unconfirmed(run: Run, end: Ended, jobs: Jobs) -> str:
+    """Marks the end when processes survive it; why the host is unfit then, else empty."""
+    left = survivors(jobs)
+    if not left:
+        return ""
+    what = " and ".join(left)
+    end.text = f"(unconfirmed) {end.text}"
+    return (
+        f"What {run} started there (its {what}) survives being killed, as a process does that "
+        "hangs in a driver. Restart the machine, or end it by hand, then free the host here."
+    )
 
 
 def node_time(ended: dict[str, Any]) -> str:

@@ -188,9 +188,6 @@ def lost_sight(jobs: dict[str, Any]) -> Failed | None:
 
 def with_evidence(end: Ended, jobs: dict[str, Any]) -> Ended:
     """The end in the light of what stopping the jobs has shown."""
-    if end.state == State.LOST:
-        # the node has answered after all, so nothing is lost and the host is free
-        return Failed(end.reason, f"{end.text} Back since; nothing is left running there.")
     if end.state != State.FAILED:
         return end
     seen = what_was_seen(jobs["server"]) if "server" in jobs else None

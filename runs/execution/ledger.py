@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -58,6 +58,17 @@ def claim(run: Run, holder: str) -> bool:
     return taken == 1
 
 
+def claim_lost(run: Run, holder: str) -> bool:
+    """Take a LOST run, to hold what its node says against it."""
+    rows = Run.objects.filter(unclaimed(), pk=run.pk, state=State.LOST)
+    taken = rows.update(
+        claim_holder=holder, claim_epoch=F("claim_epoch") + 1, claim_expires_at=claim_expiry()
+    )
+    if taken == 1:
+        run.refresh_from_db()
+    return taken == 1
+
+
 def renew(run: Run) -> bool:
     """Heartbeat. False if the claim has passed on (or the run has ended)."""
     mine = Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch).exclude(claim_holder="")
@@ -98,8 +109,11 @@ def acquire_host(run: Run, actor: str) -> bool:
 
 
 @transaction.atomic
-def end(run: Run, *, to: State, reason: str, text: str, actor: str) -> None:
-    """Move to a final state and free the host, in one transaction."""
+def end(run: Run, *, to: State, reason: str, text: str, actor: str, quarantine: str = "") -> None:
+    """Move to a final state and free the host, in one transaction.
+
+    ``quarantine`` says why nobody may use what the run had, until a person has looked.
+    """
     move(
         run,
         allowed_from=ACTIVE,
@@ -110,8 +124,30 @@ def end(run: Run, *, to: State, reason: str, text: str, actor: str) -> None:
         text=text,
     )
     failpoint("end.moved")
-    if to != State.LOST:
+    if quarantine:
+        HostLease.quarantine(run.host, str(run.uid), quarantine)
+    else:
         HostLease.release(run.host, holder=str(run.uid))
+
+
+@transaction.atomic
+def end_late(
+    run: Run, *, to: State, reason: str, text: str, actor: str, ended: datetime | None
+) -> None:
+    """Correct a LOST run by evidence that came late, and free its host: it is proven empty."""
+    move(
+        run,
+        allowed_from=[State.LOST],
+        to=to,
+        epoch=run.claim_epoch,
+        actor=actor,
+        reason=reason,
+        text=text,
+    )
+    if ended is not None:
+        Run.objects.filter(pk=run.pk).update(ended_at=ended)
+    Run.objects.filter(pk=run.pk).update(link=Run.Link.OK, link_since=Now(), link_text="")
+    HostLease.release(run.host, holder=str(run.uid))
 
 
 def plan(attempt: Attempt, kind: str, n: int, fence: int, request: dict[str, Any]) -> Operation:

@@ -87,7 +87,7 @@ class Story:
         return str(person.cancel_requested_by or "a person")
 
     def begin_putting_away(self) -> None:
-        """From here on a further stop changes nothing, nor how long the node stays away."""
+        """From here on a further stop changes nothing."""
         self._putting_away = True
 
     # -- operations
@@ -128,7 +128,8 @@ class Story:
             if operation.state == Operation.State.SENT:
                 await sync_to_async(ledger.take_back_abandoned)(operation)
             if operation.state == Operation.State.PLANNED and loop.time() >= next_ring:
-                await sync_to_async(ring)(operation.pk)
+                # of its own: a broker that is away must not keep others from the database
+                await sync_to_async(ring, thread_sensitive=False)(operation.pk)
                 next_ring = loop.time() + settings.DURATIONS.bell
             await asyncio.sleep(POLL)
 
@@ -143,8 +144,8 @@ class Story:
 
     async def _note_link(self, reason: str | None, text: str) -> None:
         await sync_to_async(ledger.note_link)(self.run, reason, text)
-        if reason is None or self._putting_away:
-            return  # what is put away is waited for: only evidence that nothing runs frees a host
+        if reason is None:
+            return
         if await sync_to_async(ledger.link_dead)(self.run, self.limits.lost_after_s):
             raise Lost(Reason.UNREACHABLE, text)
 

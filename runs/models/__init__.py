@@ -5,6 +5,7 @@ from runs.models.campaign import Arm, Campaign
 from runs.models.config import ServerConfig, Workload
 from runs.models.gpu import GpuSample
 from runs.models.imports import Import
+from runs.models.leader import Leader, Sign
 from runs.models.log import LogChunk, LogStream
 from runs.models.note import Caveat, Note
 from runs.models.outline import Outline
@@ -22,6 +23,7 @@ __all__ = [
     "Event",
     "GpuSample",
     "Import",
+    "Leader",
     "Level",
     "LogChunk",
     "LogStream",
@@ -33,6 +35,7 @@ __all__ = [
     "Sample",
     "ServerConfig",
     "ShareLink",
+    "Sign",
     "State",
     "Workload",
 ]

@@ -9,17 +9,14 @@ import os
 import re
 import signal
 import socket
-import threading
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
-from hosts import links
 from hosts.models import HostKey, HostLease
 from hosts.node import KitError, Node
-from hosts.transport.errors import Unreachable
 from people.models import Person
 from runs.actions.cancel import cancel_run
 from runs.execution import verbs
@@ -233,33 +230,6 @@ def test_a_load_that_somebody_else_stops_is_told_as_such(scene: Scene) -> None:
     nothing_is_left(run, scene.port)
 
 
-def test_a_node_that_comes_back_after_too_long_is_freed(
-    scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The run had been given up for lost; then its jobs were stopped, so nothing is lost."""
-    settings.DURATIONS = replace(settings.DURATIONS, lost_after=0.5, claim=1.5, heartbeat=0.4)
-    away = threading.Event()
-    for module in ("hosts.links", "runs.execution.verbs"):
-        monkeypatch.setattr(f"{module}.{_opener(module)}", _unless(away, _opener(module)))
-
-    async def cut(conductor: Conductor, run: Run) -> None:
-        await until_state(run, State.MEASURING)
-        away.set()
-        for node in list(conductor.links._nodes.values()):
-            await node.connection.close()
-        stop = Operation.objects.filter(attempt__run=run, kind=Operation.Kind.STOP, n=2)
-        while not await stop.aexists():
-            await asyncio.sleep(0.05)
-        assert (await fresh(run)).link == Run.Link.UNREACHABLE
-        await asyncio.sleep(1.0)
-        away.clear()
-
-    run = conduct(scene.run(**LONG), cut)
-    assert (run.state, run.reason) == (State.FAILED, Reason.UNREACHABLE)
-    assert "nothing is left running there" in run.reason_text
-    nothing_is_left(run, scene.port)
-
-
 def test_a_stop_that_failed_is_tried_again_until_the_node_is_clean(
     scene: Scene, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,22 +253,6 @@ def test_a_stop_that_failed_is_tried_again_until_the_node_is_clean(
     run = conduct(scene.run(**LONG), cancel)
     assert (run.state, run.reason, tries) == (State.CANCELLED, Reason.BY_PERSON, 4)
     nothing_is_left(run, scene.port)
-
-
-def _opener(module: str) -> str:
-    return {"hosts.links": "connect", "runs.execution.verbs": "open_node"}[module]
-
-
-def _unless(away: threading.Event, name: str) -> Any:
-    """The real thing, which finds no node while that is ``away``."""
-    real = getattr(links, name)
-
-    def opened(*args: Any) -> Any:
-        if away.is_set():
-            raise Unreachable("no answer")
-        return real(*args)
-
-    return opened
 
 
 def test_every_move_is_an_event(scene: Scene) -> None:

@@ -92,7 +92,9 @@ def test_the_end_frees_the_host_and_the_claim(run: Run) -> None:
 
 def test_a_lost_run_keeps_its_host(run: Run) -> None:
     acquire(run)
-    ledger.end(run, to=State.LOST, reason=Reason.UNREACHABLE, text="gone", actor="a")
+    ledger.end(
+        run, to=State.LOST, reason=Reason.UNREACHABLE, text="gone", actor="a", quarantine="gone"
+    )
     assert HostLease.objects.get(host=run.host).status == "held"
 
 

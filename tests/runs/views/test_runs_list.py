@@ -65,5 +65,5 @@ def test_more_runs_take_no_more_queries(
     arm = make_arm(make_campaign("More?"))
     for _ in range(10):
         make_run(arm)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         member.get("/runs/")
