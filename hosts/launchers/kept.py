@@ -53,10 +53,8 @@ class SystemdLauncher:
             return Unfit("node-unfit", f"{wrong[0]} {hint}")
         if (denied := setup.denied(told)) is not None:
             return Unfit("sudo-denied", denied)
-        others = self.in_the_way(found["listeners"])
-        if [who for who in others if who.get("pid")] or (others and told["runs_as"] == "root"):
-            return Unfit.port_taken(self.port, others)
-        return None
+        others = self._outside(found["listeners"], told["uid"])
+        return Unfit.port_taken(self.port, others) if others else None
 
     def start_request(
         self, *, op: str, argv: Sequence[str], env: Mapping[str, str], wall_s: float | None
@@ -72,11 +70,14 @@ class SystemdLauncher:
         return _start(self.job, spec, op=op, env=env, wall_s=wall_s)
 
     def strangers(self, answers: Mapping[str, Any], server: Mapping[str, Any]) -> list[Request]:
-        """Listeners outside the unit; of another user's only the user is to be seen."""
-        uid = (answers["status"].get("watched") or {}).get("uid")
+        watched = answers["status"].get("watched") or {}
+        return self._outside(answers["listeners"], watched.get("uid"))
+
+    def _outside(self, listeners: Sequence[Request], uid: int | None) -> list[Request]:
+        """Listeners that are not the unit's; of another user's only the user is to be seen."""
         return [
             who
-            for who in answers["listeners"]
+            for who in listeners
             if (who.get("unit") != self.unit if who.get("pid") else who.get("uid") != uid)
         ]
 

@@ -82,7 +82,7 @@ class ContainerLog:
         before = self.copied
         ended = self._drain(self._process)
         if ended and not last:
-            self._process.wait()
+            self.close()
             self._process, self._known = None, self._newest  # taken up again with the next look
         if last:
             self.close()
@@ -134,6 +134,8 @@ class ContainerLog:
 
     def close(self) -> None:
         if self._process is not None:
+            assert self._process.stdout is not None
+            self._process.stdout.close()
             self._process.kill()
             self._process.wait()
 

@@ -34,6 +34,7 @@ def status_of(job: JobDir) -> Dict[str, Any]:
         "exit": ended,
         "heartbeat": read_json(job.file("heartbeat.json")),
         "log_bytes": _log_bytes(job),
+        "boot_id": boot_id(),
         "watched": read_json(job.file(WATCHED)),
     }
 

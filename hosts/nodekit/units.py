@@ -26,6 +26,7 @@ PLENTY = 100_000  # messages; 0 means that journald's own limit holds, 10,000 in
 COMMAND_S = 20.0
 STOP_S = 25.0  # the printed drop-in lets a server take 20 s to end
 POLL_S = 0.2
+ENDED = re.compile("process exited, code=|Failed with result|oom-kill|OOM killer")
 DENIED = re.compile(
     "password is required|not allowed to execute|may not run sudo|not in the sudoers|"
     "no tty present|a terminal is required"
@@ -51,6 +52,15 @@ def show(unit: str) -> Dict[str, str]:
 
 def restarts(shown: Dict[str, str]) -> int:
     return int(shown.get("NRestarts") or 0)
+
+
+def last_words(unit: str, invocation: str) -> str:
+    """How that start of the unit ended, by systemd's own messages: `show` forgets them."""
+    words = ["journalctl", "--no-pager", "--quiet", "-o", "cat", "-n", "20"]
+    done = _run([*words, "UNIT=" + unit, "INVOCATION_ID=" + invocation])
+    lines = done.stdout.decode("utf-8", "replace").splitlines()
+    told = [line.partition(": ")[2] for line in lines if ENDED.search(line)]
+    return " ".join(each.rstrip(".") + "." for each in told)[:300]
 
 
 def runs(shown: Dict[str, str]) -> bool:
@@ -113,6 +123,13 @@ def user() -> str:
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
+def uid_of(pid: int) -> Optional[int]:
+    try:
+        return os.stat("/proc/{}".format(pid)).st_uid if pid else None
+    except OSError:
+        return None
+
+
 def command_file(unit: str) -> str:
     return os.path.join(state_root(), "units", unit, "command.json")
 
@@ -141,6 +158,7 @@ def unit(request: req.Json) -> Dict[str, Any]:
         "load_state": shown.get("LoadState"),
         "active_state": shown.get("ActiveState"),
         "runs_as": shown.get("User") or "root",
+        "uid": uid_of(int(shown.get("MainPID") or 0)),
         "reads_our_command": command_file(name) in shown.get("ExecStart", ""),
         "command_file": command_file(name),
         "may": may(name),

@@ -134,7 +134,7 @@ class UnitServer:
     def _keep(self, shown: Dict[str, str]) -> None:
         pid = int(shown.get("MainPID") or 0)
         self.told["main_pid"] = pid or self.told["main_pid"]
-        self.told["uid"] = _uid(pid) if pid else self.told["uid"]
+        self.told["uid"] = units.uid_of(pid) if pid else self.told["uid"]
         self.told["restarts"] = units.restarts(shown)
         self.told["active_state"] = shown.get("ActiveState")
         if shown.get("Result") not in ("success", None, ""):
@@ -151,6 +151,7 @@ class UnitServer:
             self._spool.mark("restarted", "Somebody restarted the unit.", by="outside")
             text = "An outside actor restarted {} during the run: not systemd, and not this run."
             return End(OUTSIDE, text.format(self.unit))
+        self._bad = units.last_words(self.unit, self.told["invocations"][-2]) or self._bad
         text = "systemd started {} anew (restart {}).".format(self.unit, count)
         if self._bad:
             text += " Before that: {}".format(self._bad)
@@ -233,10 +234,3 @@ def told_end(shown: Dict[str, str]) -> str:
     if result == "success":
         return "it ended by itself or was stopped ({}).".format(how)
     return "Result={}, {}.".format(result, how)
-
-
-def _uid(pid: int) -> Optional[int]:
-    try:
-        return os.stat("/proc/{}".format(pid)).st_uid
-    except OSError:
-        return None

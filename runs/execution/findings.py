@@ -176,14 +176,21 @@ def was_stopped_by_us(stop: dict[str, Any]) -> bool:
 
 def lost_sight(jobs: dict[str, Any]) -> Failed | None:
     """Why nobody knows how a job ended, if so: no supervisor was left to write it down."""
-    states = {role: job["status"]["state"] for role, job in jobs.items() if role != "gpu"}
-    if "rebooted" in states.values():
+    told = {role: job["status"] for role, job in jobs.items() if role != "gpu"}
+    states = {role: status["state"] for role, status in told.items()}
+    if "rebooted" in states.values() or any(map(_of_an_earlier_boot, told.values())):
         return Failed(Reason.NODE_REBOOTED, "The node was started anew during the run.")
     lost = [role for role, state in states.items() if state == "lost"]
     if not lost:
         return None
     text = f"The supervisor of the {' and of the '.join(lost)} on the node was killed."
     return Failed(Reason.SUPERVISOR_LOST, f"{text} What it had started was ended.")
+
+
+def _of_an_earlier_boot(status: dict[str, Any]) -> bool:
+    """An orderly reboot lets a supervisor write down that its job has ended: of the reboot."""
+    begun, now = (status.get("started") or {}).get("boot_id"), status.get("boot_id")
+    return bool(begun and now and begun != now)
 
 
 def with_evidence(end: Ended, jobs: dict[str, Any]) -> Ended:

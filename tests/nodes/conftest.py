@@ -151,7 +151,7 @@ class Scene:
         } | changes.pop("server", {})  # fmt: skip
         told = {
             "driver": "probe", "levels": [1, 2], "requests_per_level": 3, "warmup_requests": 0,
-            "prompt_set": "chat", "max_tokens": 12, "temperature": 0.0, "ignore_eos": True,
+            "prompt_set": "chat", "max_tokens": 48, "temperature": 0.0, "ignore_eos": True,
             "seed": 1, "request_timeout_s": 20.0,
         }  # fmt: skip
         campaign = launch_campaign(

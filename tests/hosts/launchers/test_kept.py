@@ -20,6 +20,7 @@ GOOD: dict[str, Any] = {
     "load_state": "loaded",
     "active_state": "inactive",
     "runs_as": "ops",
+    "uid": None,
     "reads_our_command": True,
     "command_file": FILE,
     "may": {"restart": True, "stop": True, "reset-failed": True},
