@@ -8,4 +8,5 @@ urlpatterns = [
     path("hosts/<slug:name>/", views.host_detail, name="host-detail"),
     path("hosts/<slug:name>/key/", views.host_confirm_key, name="host-confirm-key"),
     path("hosts/<slug:name>/probe/", views.host_probe, name="host-probe"),
+    path("hosts/<slug:name>/unit/", views.host_unit, name="host-unit"),
 ]

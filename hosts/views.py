@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from hosts.actions.keys import confirm_host_key
 from hosts.actions.probe import probe_host
+from hosts.actions.unit import ask_unit
 from hosts.fingerprint import fingerprint
 from hosts.forms import ConfirmKeyForm, HostForm
 from hosts.links import limits
@@ -21,6 +22,7 @@ from hosts.models import Host
 from hosts.node import KitError
 from hosts.transport.errors import HostKeyChanged, TransportError
 from hosts.transport.ssh import fetch_host_key
+from hosts.unitform import UnitForm
 from people.models import Person
 
 OFFER_S = 1800  # a fingerprint that was shown longer ago is fetched again
@@ -48,7 +50,8 @@ def host_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def host_detail(request: HttpRequest, name: str) -> HttpResponse:
-    return render(request, "hosts/host_detail.html", {"host": _host(name)})
+    context = {"host": _host(name), "unit_form": UnitForm()}
+    return render(request, "hosts/host_detail.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -120,5 +123,22 @@ def host_probe(request: HttpRequest, name: str) -> HttpResponse:
         problem = Problem(error.message, (), None, False)
     else:
         return redirect(host)
-    context = {"host": host, "problem": problem}
+    context = {"host": host, "problem": problem, "unit_form": UnitForm()}
     return render(request, "hosts/host_detail.html", context, status=502)
+
+
+@require_POST
+def host_unit(request: HttpRequest, name: str) -> HttpResponse:
+    """What an administrator installs once for a unit, and what is still in its way."""
+    host = _host(name)
+    form = UnitForm(request.POST)
+    context: dict[str, object] = {"host": host, "unit_form": form}
+    if not form.is_valid():
+        return render(request, "hosts/host_detail.html", context, status=422)
+    told = form.cleaned_data
+    try:
+        context["setup"] = ask_unit(host=host, unit=told["unit"], restart_only=told["restart_only"])
+    except (TransportError, KitError) as error:
+        context["problem"] = Problem(error.message, (), None, False)
+        return render(request, "hosts/host_detail.html", context, status=502)
+    return render(request, "hosts/host_detail.html", context)

@@ -74,7 +74,7 @@ def unit_setup(told: dict[str, Any], *, restart_only: bool = False) -> UnitSetup
     sudoers = File(_sudoers_path(unit), "0440", told["sudoers"] + "\n")
     ours = () if restart_only else (File(WRAPPER, "0755", WRAPPER_TEXT), *_unit_files(told))
     files = ours if user == "root" else (*ours, sudoers)
-    why = problems(told, restart_only=restart_only)
+    why = [*problems(told, restart_only=restart_only), *filter(None, [denied(told)])]
     return UnitSetup(unit, files, tuple(why), tuple(warnings(told)))
 
 

@@ -81,7 +81,7 @@ class Keeper:
             if end is not None:
                 return end
             self._pause(max(LOOK_S, SHARE * (time.monotonic() - begun)))
-        return None
+        return self.server.look()  # it may have ended since, and the load with it
 
     def _pause(self, seconds: float) -> None:
         deadline = time.monotonic() + min(seconds, 5.0)

@@ -167,6 +167,9 @@ class UnitServer:
             return End(self._reason(shown), "{}: {}".format(self.unit, told_end(shown)))
         if shown.get("SubState") != "auto-restart":
             self._waiting_since = None
+        elif self.asked:  # nobody waits any more to see it started again
+            text = "{} ended and systemd is about to start it anew: {}"
+            return End(RESTARTED, text.format(self.unit, told_end(shown)))
         elif self._waiting_since is None:
             self._waiting_since = time.monotonic()
         elif time.monotonic() - self._waiting_since > AGAIN_S:

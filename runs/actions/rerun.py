@@ -56,7 +56,7 @@ def propose(*, source: Arm, overrides: dict[str, Any], host: Host | None = None)
     asked = {k: v for k, v in overrides.items() if k not in WORKLOAD_KEYS}
     flags, derived = engine.rerun(source.config.flags, asked)
     changes = _flag_changes(source.config.flags, flags, derived)
-    _refuse(changes)
+    _refuse(source.config, changes)
     now = source.workload.settings()
     changes += [FlagChange(k, now[k], v, "") for k, v in workload.items() if now[k] != v]
     check_load(_changed(source.workload, workload))
@@ -74,8 +74,10 @@ def propose(*, source: Arm, overrides: dict[str, Any], host: Host | None = None)
     )
 
 
-def _refuse(changes: list[FlagChange]) -> None:
+def _refuse(config: ServerConfig, changes: list[FlagChange]) -> None:
     """What a config says elsewhere than in its flags, and what no command line may hold."""
+    if changes and not config.sets_arguments:
+        raise Refused("This server keeps its own arguments, so none can be changed from here.")
     for change in changes:
         if change.flag in OURS:
             raise Refused(
@@ -152,6 +154,7 @@ def _new_arm(proposal: Proposal) -> Arm:
         port=source.config.port,
         launcher=source.config.launcher,
         unit=source.config.unit,
+        launcher_settings=source.config.launcher_settings,
         parent=source.config,
         revision=source.config.revision + 1,
     )

@@ -178,9 +178,9 @@ async def collect(story: Story) -> None:
         raise lost
     if (limit := exits.why_the_node_ended_it(stopped["jobs"])) is not None:
         raise limit
+    findings.refuse_other_server(_attempt(story), stopped["jobs"]["server"])
     if not findings.was_stopped_by_us(stopped["jobs"]["server"]):
         raise ServerEnded(Reason.SERVER_DIED, "The server ended by itself before it was stopped.")
-    findings.refuse_other_launch(_attempt(story), stopped["jobs"]["server"])
     asked = sync_to_async(findings.digest_request)
     roles = ("server", "load", "gpu") if await gpus.are_sampled(story) else ("server", "load")
     jobs = [story.job(role) | await asked(_attempt(story), role) for role in roles]

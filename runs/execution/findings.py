@@ -160,8 +160,10 @@ def what_was_seen(job: dict[str, Any]) -> Failed | None:
     return Failed(reason, " ".join(filter(None, [end["text"], watched.get("left")])))
 
 
-def refuse_other_launch(attempt: Attempt, job: dict[str, Any]) -> None:
-    """The unit's start that was measured must be the one that was found ready."""
+def refuse_other_server(attempt: Attempt, job: dict[str, Any]) -> None:
+    """The server that was stopped must be the one that was found ready, and have lived so long."""
+    if (seen := what_was_seen(job)) is not None:
+        raise seen
     now, then = job["status"].get("watched") or {}, attempt.readiness.get("invocation")
     if then and _invocation(now) != then:
         text = "The unit was started anew between its readiness and the load."

@@ -8,10 +8,12 @@ from typing import Any
 from runs.drivers.registry import DRIVERS
 from runs.engines.sglang.launch import tokens
 from runs.forms.arms import FIELDS, SPECULATION
+from runs.forms.place import place_of
 from runs.models import Arm
 
 PLAIN: dict[str, Any] = {
     "engine": "sglang",
+    "launcher": "process",
     "port": 30000,
     "driver": "probe",
     "cache_policy": "keep",
@@ -53,6 +55,7 @@ def initial_like(arm: Arm) -> dict[str, Any]:
         **asked,
         **load.driver_settings,
         "cache_policy": load.cache_policy or PLAIN["cache_policy"],
+        **place_of(arm.config),
         "engine": arm.config.engine,
         "model_path": arm.config.model,
         "port": arm.config.port,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -11,9 +12,11 @@ from runs.engines.registry import ENGINES
 from runs.forms.arms import ArmsRefused, PlannedArm, plan_arms
 from runs.forms.load import LoadForm
 from runs.forms.numbers import DecimalPointField, WholeField, WholesField
+from runs.forms.place import PlaceForm
 from runs.models import Campaign
 
 ALGORITHMS = [("", "none"), *((a, a) for a in ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE"))]
+AS_IT_RUNS = "as it runs"
 MOST_RUNS = 120  # beyond it a typing mistake is likelier than a wish
 ARM_FIELDS = ("engine", "model_path", "port")  # without these no command can be told
 
@@ -29,7 +32,7 @@ class HostField(forms.ModelChoiceField):
         return f"{obj} (simulated)" if obj.simulated else str(obj)
 
 
-class LaunchForm(LoadForm):
+class LaunchForm(PlaceForm, LoadForm):
     """``arms`` are planned as far as the fields allow, whether or not the rest is right."""
 
     question = forms.CharField(
@@ -107,6 +110,7 @@ class LaunchForm(LoadForm):
 
     def clean(self) -> dict[str, Any]:
         told: dict[str, Any] = super().clean() or self.cleaned_data
+        self.check_place(told)
         self._plan(told)
         self.check_load(told)
         runs = len(self.arms) * (told.get("repeats") or 1)
@@ -126,6 +130,13 @@ class LaunchForm(LoadForm):
         if any(name not in told for name in (*ARM_FIELDS, "extra", "steps")):
             return
         try:
-            self.arms = plan_arms(told)
+            self.arms = [
+                replace(
+                    arm,
+                    name=arm.name if self.sets_arguments(told) else AS_IT_RUNS,
+                    command=self.command_of(arm.command),
+                )
+                for arm in plan_arms(told)
+            ]
         except ArmsRefused as refused:
             self.add_error(refused.field, refused.message)

@@ -57,6 +57,13 @@ class ServerConfig(models.Model):
         return f"{self.engine} {self.model} r{self.revision}"
 
     @property
+    def sets_arguments(self) -> bool:
+        """Whether the server runs with ``flags`` and ``env``, or with arguments of its own."""
+        return self.launcher != self.Launcher.ATTACH and not self.launcher_settings.get(
+            "restart_only"
+        )
+
+    @property
     def key(self) -> str:
         """Twelve hex digits that are equal exactly when two configs would start the same server."""
         told = [self.engine, self.model, self.flags, self.env, self.port, self.launcher, self.unit]

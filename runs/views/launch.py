@@ -109,6 +109,7 @@ def _launch(form: LaunchForm, request: HttpRequest) -> str:
                 model=told["model_path"],
                 flags=planned.flags,
                 port=told["port"],
+                **form.place(),
             ),
         )
         for planned in form.arms

@@ -172,14 +172,20 @@ def test_f32_a_server_that_is_killed_ends_the_run_with_systemds_evidence(
     nothing_is_left(scene)
 
 
-def test_f33_a_server_that_systemd_restarts_ends_the_run_with_a_boundary(scene: Scene) -> None:
-    drop_in(scene.node, "[Service]\nRestart=always\nRestartSec=1\n")
+@pytest.mark.parametrize(("pause", "words"), [("0", "restart 1"), ("5", "about to start it")])
+def test_f33_a_server_that_systemd_restarts_ends_the_run(
+    scene: Scene, pause: str, words: str
+) -> None:
+    """With a boundary where the new start's lines begin; or before that, when the load ends first."""
+    drop_in(scene.node, f"[Service]\nRestart=always\nRestartSec={pause}\n")
     kill = measured(lambda: scene.node.ssh(f"systemctl kill -s KILL {UNIT}"))
     run = conduct(scene.run(**LONG), kill)
-    assert (run.state, run.reason) == (State.FAILED, Reason.SERVER_RESTARTED)
-    assert "restart 1" in run.reason_text and "code=killed, status=9/KILL" in run.reason_text
-    (boundary,) = events(run, "server-restarted")
-    assert boundary.line and boundary.stream_id
+    assert (run.state, run.reason) == (State.FAILED, Reason.SERVER_RESTARTED), run.reason_text
+    assert words in run.reason_text
+    assert "signal 9" in run.reason_text or "status=9/KILL" in run.reason_text
+    for boundary in events(run, "server-restarted"):
+        assert boundary.line and boundary.stream_id
+    assert len(events(run, "server-restarted")) == (pause == "0")
     nothing_is_left(scene)
 
 

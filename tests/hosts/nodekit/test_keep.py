@@ -149,6 +149,9 @@ def test_a_unit_that_waits_too_long_to_be_started_again_is_dead(
     monkeypatch.setattr(unitserver, "AGAIN_S", 0.0)
     end = begun.look()
     assert end is not None and end.reason == DIED
+    begun.asked = True  # the load has ended first, for want of a server
+    end = begun.look()
+    assert end is not None and end.reason == RESTARTED
 
 
 def test_a_unit_is_left_as_it_was_found(begun: UnitServer, systemd: Systemd) -> None:
