@@ -176,7 +176,7 @@ def test_f32_a_server_that_is_killed_ends_the_run_with_systemds_evidence(
 def test_f33_a_server_that_systemd_restarts_ends_the_run(
     scene: Scene, pause: str, words: str
 ) -> None:
-    """With a boundary where the new start's lines begin; or before that, when the load ends first."""
+    """With a boundary where the new start's lines begin, or before it if the load ends first."""
     drop_in(scene.node, f"[Service]\nRestart=always\nRestartSec={pause}\n")
     kill = measured(lambda: scene.node.ssh(f"systemctl kill -s KILL {UNIT}"))
     run = conduct(scene.run(**LONG), kill)
