@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+AMD_DEVICE = "/dev/kfd"
 PROGRAM = "nvidia-smi"
 WAIT_S = 15.0  # without persistence mode the driver is loaded for the question
 _NO_FIELD = re.compile(r'Field "([^"]+)" is not a valid field to query')
@@ -59,7 +61,7 @@ def _run(argv: List[str]) -> Tuple[str, int]:
     try:
         process = subprocess.Popen(argv, stdin=nothing, stdout=pipe, stderr=subprocess.STDOUT)
     except FileNotFoundError:
-        raise Silent("nvidia-smi is not installed") from None
+        raise Silent("nvidia-smi is not installed" + _other_make()) from None
     except OSError as error:
         raise Silent("nvidia-smi cannot be run: {}".format(error.strerror)) from None
     try:
@@ -68,6 +70,11 @@ def _run(argv: List[str]) -> Tuple[str, int]:
         process.kill()  # and not waited for: in a driver call it may stay for good
         raise Silent("nvidia-smi did not answer within {:g} s".format(WAIT_S)) from None
     return said.decode("utf-8", "replace"), process.returncode
+
+
+def _other_make() -> str:
+    amd = os.path.exists(AMD_DEVICE)
+    return "; this node has AMD GPUs, which are not sampled yet" if amd else ""
 
 
 def _without(fields: List[str], unknown: str) -> List[str]:

@@ -7,9 +7,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from runs.actions.conclude import judge_attempt
 from runs.actions.launch import Refused
 from runs.actions.read_again import outdated, read_again
-from runs.models import Campaign
+from runs.actions.store_gpu import read_gpu_again
+from runs.models import Campaign, LogStream
 
 
 class Command(BaseCommand):
@@ -21,10 +23,22 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("campaigns", nargs="*", type=int, metavar="CAMPAIGN")
+        parser.add_argument(
+            "--gpus",
+            nargs="+",
+            type=int,
+            metavar="RUN",
+            default=[],
+            help="instead: make the GPU samples of these runs anew from their stored lines",
+        )
         parser.add_argument("--all", action="store_true", help="all that an older reader made")
 
     def handle(self, *args: Any, campaigns: list[int], **options: Any) -> None:
-        if bool(campaigns) == options["all"]:
+        if options["gpus"] and not campaigns and not options["all"]:
+            for pk in options["gpus"]:
+                self._read_gpus(pk)
+            return
+        if options["gpus"] or bool(campaigns) == options["all"]:
             raise CommandError("Name campaigns by their numbers, or say --all.")
         chosen = outdated() if options["all"] else [self._find(pk) for pk in campaigns]
         failed = 0
@@ -41,6 +55,17 @@ class Command(BaseCommand):
             raise CommandError(f"{failed} of {len(chosen)} stay as they were.")
         if not chosen:
             self.stdout.write("Everything was read by this version.")
+
+    def _read_gpus(self, pk: int) -> None:
+        """Rows, events and the caveats that follow from them."""
+        streams = LogStream.objects.filter(attempt__run=pk, role=LogStream.Role.GPU)
+        if not streams:
+            raise CommandError(f"Run {pk} has no GPU samples.")
+        for stream in streams.select_related("attempt__run"):
+            rows = read_gpu_again(stream)
+            if stream.attempt.run.is_final:
+                judge_attempt(attempt=stream.attempt)
+            self.stdout.write(f"{stream.attempt}: {rows} GPU samples read again")
 
     def _find(self, pk: int) -> Campaign:
         campaign = Campaign.objects.whole().filter(pk=pk).first()

@@ -319,6 +319,13 @@ def test_a_wrong_choice_of_gpus_is_refused(cards: Cards) -> None:
         assert (status, reply["error"]["code"]) == (2, "bad-request")
 
 
+def test_a_node_with_other_gpus_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(nvsmi, "AMD_DEVICE", str(tmp_path))
+    with pytest.raises(nvsmi.Silent, match="not installed; this node has AMD GPUs, which are not"):
+        nvsmi.ask("gpu", ["index"])
+
+
 def test_masks_are_words() -> None:
     assert nvsmi.reasons("0x0000000000000000") == []
     assert nvsmi.reasons("0x0000000000000048") == ["hardware slowdown", "hardware thermal"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from runs.actions.conclude import judge_attempt
 from runs.actions.levelfacts import level_facts, tokens_told
@@ -127,6 +129,18 @@ def test_they_are_read_again_from_their_text(stream: LogStream) -> None:
     assert sorted(Event.objects.filter(stream=stream).values_list("kind", flat=True)) == [
         "gpu-strangers", "gpu-telemetry",
     ]  # fmt: skip
+
+
+def test_the_command_reads_them_again_and_refuses_a_run_without(stream: LogStream) -> None:
+    store(stream, hello(), *[row(i) for i in range(7)])
+    GpuSample.objects.all().delete()
+    run = stream.attempt.run
+    said = StringIO()
+    call_command("read_again", gpus=[run.pk], stdout=said)
+    assert f"{run} attempt 1: 7 GPU samples read again" in said.getvalue()
+    assert GpuSample.objects.count() == 7
+    with pytest.raises(CommandError, match="has no GPU samples"):
+        call_command("read_again", gpus=[run.pk + 1000])
 
 
 def test_strangers_come_and_go_as_events_that_name_them(stream: LogStream) -> None:
