@@ -31,6 +31,8 @@ def start(request: req.Json) -> Dict[str, Any]:
     with exclusive(job.file("gate.lock"), GATE_WAIT_S), fence.admitted(request):
         started = _started(job)
         outcome = "already-started"
+        if started is None and read_json(job.file("stop.json")):
+            raise KitError("stopped", "this job was told to stop before it had begun")
         if started is None:
             _write_files(job, spec, files)
             failpoint("start.before-launch")

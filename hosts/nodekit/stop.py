@@ -12,7 +12,7 @@ from . import request as req
 from .failpoints import failpoint
 from .jsonfile import read_json, write_json
 from .locks import exclusive, is_held
-from .rundir import JobDir
+from .rundir import JobDir, make_private
 from .start import GATE_WAIT_S
 from .status import status_of
 from .watched import WATCHED
@@ -49,17 +49,20 @@ def _let_go(job: JobDir, now: Dict[str, Any]) -> bool:
 
 
 def _ask(job: JobDir, request: req.Json, grace_s: float) -> str:
-    """The state before; a running supervisor has been asked to stop. No start gets in between."""
-    if not os.path.isdir(job.path):
-        with fence.admitted(request):
-            return "absent"
+    """The state before; a running supervisor has been asked to stop.
+
+    No start gets in between, nor after: an order to start may still be on its way.
+    """
+    with fence.admitted(request):
+        make_private(job.path)
     with exclusive(job.file("gate.lock"), GATE_WAIT_S), fence.admitted(request):
         state = str(status_of(job)["state"])
-        if state == "running":
+        if state in ("running", "absent"):
             try:
                 write_json(job.file("stop.json"), {"grace_s": grace_s, "at": time.time()})
             except OSError:
                 pass  # a full disk: it is stopped all the same, with the grace of its start
+        if state == "running":
             failpoint("stop.before-signal")
             _signal_supervisor(read_json(job.file("started.json")))
         return state

@@ -175,12 +175,20 @@ def test_a_child_that_ignores_term_is_killed_after_its_grace(node: Node) -> None
 
 
 def test_stop_may_be_repeated(node: Node) -> None:
-    assert node.stop()["outcome"] == "absent"
     node.start("sleep", "60")
     assert node.stop()["outcome"] == "stopped"
     again = node.stop()
     assert again["outcome"] == "already-exited"
     assert again["status"]["state"] == "exited"
+
+
+def test_f58_a_start_that_comes_after_the_stop_starts_nothing(node: Node) -> None:
+    assert node.stop()["outcome"] == "absent"
+    assert node.stop()["outcome"] == "absent"
+    status, reply = node.ask("start", node.start_request("sleep", "60"))
+    assert (status, reply["error"]["code"]) == (1, "stopped")
+    assert node.status()["state"] == "absent"
+    assert not (node.job_dir / "server.log").exists()
 
 
 def test_two_stops_at_once_agree(node: Node) -> None:
