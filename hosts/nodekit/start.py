@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def _spec(request: req.Json, job: JobDir) -> Dict[str, Any]:
     return {
         "op": req.text(request, "op"),
         "argv": [_expand(part, job) for part in req.parts(request, "argv")],
-        "env": {key: _expand(value, job) for key, value in env.items()},
+        "env": {key: _expand(_own(key, value), job) for key, value in env.items()},
         "cwd": home if cwd is None else os.path.join(home, cwd),
         "log": _file_name(req.name(request, "log")),
         "limits": {
@@ -98,6 +99,19 @@ def _expand(text: str, job: JobDir) -> str:
     ):
         text = text.replace(mark, value)
     return text
+
+
+def _own(name: str, value: str) -> str:
+    """In a variable's value its own name stands for what the login has: PATH=/opt/x/bin:$PATH.
+
+    Nothing else is expanded. Where the login has none, a colon beside goes with it: an empty
+    part of PATH would be the working folder.
+    """
+    mark = r"\$(?:{0}\b|\{{{0}\}})".format(re.escape(name))
+    given = os.environ.get(name, "")
+    if not given:
+        value = re.sub(":" + mark + "|" + mark + ":?", "", value)
+    return re.sub(mark, lambda _: given, value)
 
 
 def _started(job: JobDir) -> Optional[Dict[str, Any]]:

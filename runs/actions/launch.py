@@ -33,7 +33,7 @@ class NewArm:
     config: ServerConfig
 
 
-ENGINE_NAMES = {"vllm": "vLLM", "llamacpp": "llama.cpp", "trtllm": "TensorRT-LLM"}
+ENGINE_NAMES = {"llamacpp": "llama.cpp", "trtllm": "TensorRT-LLM"}
 
 
 def why_not_launchable(config: ServerConfig) -> str:
@@ -58,15 +58,23 @@ def launch_campaign(
     repeats: int,
     by: Person | None,
     share_gpus: bool = False,
+    smoke: tuple[str, str] = ("", ""),
 ) -> Campaign:
     """Store the campaign, its arms and one queued run per launch, interleaved A B B A.
 
-    ``share_gpus``: runs start although others hold memory on their GPUs.
+    ``share_gpus``: runs start although others hold memory on their GPUs. ``smoke`` is the
+    readiness check's own question and what its answer must hold.
     """
     if not host.can_connect:
         raise Refused(f"{host} cannot be reached: it has no address or no confirmed key.", "host")
     check_load(workload)
-    campaign = Campaign.objects.create(question=question, opened_by=by, share_gpus=share_gpus)
+    campaign = Campaign.objects.create(
+        question=question,
+        opened_by=by,
+        share_gpus=share_gpus,
+        smoke_question=smoke[0],
+        smoke_answer=smoke[1],
+    )
     workload.save()
     made = [_add_arm(campaign, i, arm, workload, host) for i, arm in enumerate(arms)]
     for launch in range(1, repeats + 1):

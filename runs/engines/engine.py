@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from runs.engines.base import JSON, Event, Record
+from runs.engines.cache import CacheReset
+from runs.engines.smoke import USUAL, Smoke
 
 
 class LogReader(Protocol):
@@ -42,6 +44,30 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """The flags of the settings that every engine has, by the name of the setting."""
+        ...
+
+    @property
+    def cache_reset(self) -> CacheReset: ...
+
+    def read_flags(self, words: Sequence[str]) -> dict[str, Any]:
+        """Flags from the words of a command line. Raises ValueError naming the flag."""
+        ...
+
+    def speculation(
+        self, algorithm: str, *, steps: int, topk: int | None, draft: str
+    ) -> dict[str, Any]:
+        """The flags of speculative decoding; `draft` is the draft model's path, or empty."""
+        ...
+
+    def untyped(self, flags: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The settings of `fields` and of `speculation` that these flags say, and the rest.
+
+        Names of the latter: speculative_algorithm, draft_model_path, steps, eagle_topk.
+        """
+        ...
 
     def command(self, flags: Mapping[str, Any], *, model: str, port: int) -> list[str]:
         """The words of the launch command. Raises ValueError naming the flag and the reason."""
@@ -57,7 +83,14 @@ class Engine(Protocol):
         """The name by which requests ask for the model."""
         ...
 
-    def expected(self, flags: Mapping[str, Any], *, model: str, any_arguments: bool = False) -> Any:
+    def expected(
+        self,
+        flags: Mapping[str, Any],
+        *,
+        model: str,
+        smoke: Smoke = USUAL,
+        any_arguments: bool = False,
+    ) -> Any:
         """The server meant, for `ready_requests` and `judge`.
 
         `any_arguments`: somebody else has set them, so they are told and not held against it.

@@ -7,24 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runs.engines.engine import Engine
 from runs.engines.redact import redact_text
 from runs.engines.registry import ENGINES
 from runs.engines.sglang.flags import FlagError
-from runs.engines.sglang.launch import from_tokens
+from runs.forms.environment import as_words
 
-# Each typed field and the flag it stands for; the order is the order in the command.
-FIELDS = {
-    "tp": "--tp",
-    "mem_fraction_static": "--mem-fraction-static",
-    "max_running_requests": "--max-running-requests",
-}
+# SGLang's flags of speculation, by the typed field; vLLM says all of them in one flag.
 SPECULATION = {
     "speculative_algorithm": "--speculative-algorithm",
     "draft_model_path": "--speculative-draft-model-path",
     "steps": "--speculative-num-steps",
     "eagle_topk": "--speculative-eagle-topk",
 }
-OURS = {"--model-path": "model_path", "--port": "port", "--host": "host"}
+OURS = {"--model-path": "model_path", "--model": "model_path", "--port": "port", "--host": "host"}
 PLAIN = "no speculation"
 
 
@@ -53,24 +49,26 @@ def plan_arms(told: Mapping[str, Any]) -> list[PlannedArm]:
 
     Zero steps is the server without speculation, to compare against.
     """
-    base = {flag: told[field] for field, flag in FIELDS.items() if told.get(field) is not None}
-    extra = _extra(told.get("extra") or "")
-    _refuse_doubles(extra, told)
+    engine = ENGINES[told["engine"]]
+    fields = engine.fields
+    base = {flag: told[field] for field, flag in fields.items() if told.get(field) is not None}
+    extra = _extra(engine, told.get("extra") or "")
+    _refuse_doubles(fields, extra, told)
     return [
         _arm("ABCDEF"[i], name, {**base, **speculation, **extra}, told)
-        for i, (name, speculation) in enumerate(_speculations(told))
+        for i, (name, speculation) in enumerate(_speculations(engine, told))
     ]
 
 
-def _extra(text: str) -> dict[str, Any]:
+def _extra(engine: Engine, text: str) -> dict[str, Any]:
     try:
         words = shlex.split(text, comments=False)
     except ValueError:
         raise ArmsRefused("extra", "A quotation mark is not closed.") from None
-    if words and not words[0].startswith("--"):
+    if words and not words[0].startswith("-"):
         raise ArmsRefused("extra", f"“{words[0]}” is no flag: flags begin with --.")
     try:
-        flags = dict(from_tokens(words)) if words else {}
+        flags = engine.read_flags(words) if words else {}
     except FlagError as error:
         raise ArmsRefused("extra", str(error)) from None
     if redact_text(text) != text:
@@ -78,8 +76,10 @@ def _extra(text: str) -> dict[str, Any]:
     return flags
 
 
-def _refuse_doubles(extra: Mapping[str, Any], told: Mapping[str, Any]) -> None:
-    for field, flag in {**FIELDS, **SPECULATION}.items():
+def _refuse_doubles(
+    fields: Mapping[str, str], extra: Mapping[str, Any], told: Mapping[str, Any]
+) -> None:
+    for field, flag in {**fields, **SPECULATION}.items():
         if flag in extra and told.get(field) not in (None, "", []):
             raise ArmsRefused("extra", f"{flag} stands in its own field already.")
     for flag in OURS:
@@ -88,7 +88,7 @@ def _refuse_doubles(extra: Mapping[str, Any], told: Mapping[str, Any]) -> None:
             raise ArmsRefused("extra", f"{flag} {where}.")
 
 
-def _speculations(told: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _speculations(engine: Engine, told: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     algorithm, steps = told.get("speculative_algorithm"), told.get("steps") or []
     if not algorithm:
         if any(steps):
@@ -98,12 +98,16 @@ def _speculations(told: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         raise ArmsRefused("steps", "Say for which numbers of steps to make arms, such as 1, 2.")
     if algorithm == "STANDALONE" and not told.get("draft_model_path"):
         raise ArmsRefused("draft_model_path", "STANDALONE drafts with a model of its own: name it.")
-    return [(f"steps={n}", _speculation(told, n)) if n else (PLAIN, {}) for n in steps]
-
-
-def _speculation(told: Mapping[str, Any], steps: int) -> dict[str, Any]:
-    values = {**told, "steps": steps}
-    return {flag: values[f] for f, flag in SPECULATION.items() if values.get(f) not in (None, "")}
+    topk, draft = told.get("eagle_topk"), told.get("draft_model_path") or ""
+    try:
+        return [
+            (f"steps={n}", engine.speculation(algorithm, steps=n, topk=topk, draft=draft))
+            if n
+            else (PLAIN, {})
+            for n in steps
+        ]
+    except FlagError as error:
+        raise ArmsRefused(_field_of(engine, error.flag), f"{error.message}.") from None
 
 
 def _arm(letter: str, name: str, flags: dict[str, Any], told: Mapping[str, Any]) -> PlannedArm:
@@ -112,8 +116,10 @@ def _arm(letter: str, name: str, flags: dict[str, Any], told: Mapping[str, Any])
         final, derived = engine.rerun({}, flags)
         words = engine.command(final, model=told["model_path"], port=told["port"])
     except FlagError as error:
-        raise ArmsRefused(_field_of(error.flag), f"{error.flag} {error.message}.") from None
-    return PlannedArm(letter, name, final, derived, laid_out(words))
+        where = _field_of(engine, error.flag)
+        raise ArmsRefused(where, f"{error.flag} {error.message}.") from None
+    command = as_words(told.get("env") or {}) + laid_out(words)
+    return PlannedArm(letter, name, final, derived, command)
 
 
 def laid_out(words: Sequence[str]) -> str:
@@ -126,6 +132,6 @@ def laid_out(words: Sequence[str]) -> str:
     return " \\\n  ".join(shlex.join(line) for line in lines)
 
 
-def _field_of(flag: str) -> str:
-    fields = {flag: field for field, flag in {**FIELDS, **SPECULATION}.items()} | OURS
+def _field_of(engine: Engine, flag: str) -> str:
+    fields = {flag: field for field, flag in {**engine.fields, **SPECULATION}.items()} | OURS
     return fields.get(flag, "extra")

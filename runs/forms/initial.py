@@ -6,8 +6,9 @@ import shlex
 from typing import Any
 
 from runs.drivers.registry import DRIVERS
+from runs.engines.registry import ENGINES
 from runs.engines.sglang.launch import tokens
-from runs.forms.arms import FIELDS, SPECULATION
+from runs.forms.environment import written
 from runs.forms.place import place_of
 from runs.models import Arm
 
@@ -30,22 +31,17 @@ PLAIN: dict[str, Any] = {
     "repeats": 3,
     "eagle_topk": 1,
 }
-STEPS = "--speculative-num-steps"
-DRAFT_TOKENS = "--speculative-num-draft-tokens"
 
 
 def latest_arm() -> Arm | None:
     """The newest arm that ran here; an import tells too little to be launched again."""
-    own = Arm.objects.filter(campaign__source="", config__engine="sglang", runs__imported=False)
+    own = Arm.objects.filter(campaign__source="", config__engine__in=ENGINES, runs__imported=False)
     return own.select_related("campaign", "config", "workload", "host").order_by("-pk").first()
 
 
 def initial_like(arm: Arm) -> dict[str, Any]:
     """The fields that would launch this arm's campaign again; the question is left to ask."""
-    flags = dict(arm.config.flags)
-    typed = {field: flags.pop(flag, None) for field, flag in {**FIELDS, **SPECULATION}.items()}
-    if typed.get("eagle_topk") == 1:
-        flags.pop(DRAFT_TOKENS, None)  # it follows from the steps
+    typed, flags = _untyped(arm)
     typed |= {"steps": _steps(arm), "extra": shlex.join(tokens(flags))}
     load = arm.workload
     asked = {name: getattr(load, name) for name in PLAIN if hasattr(load, name)}
@@ -59,6 +55,9 @@ def initial_like(arm: Arm) -> dict[str, Any]:
         "engine": arm.config.engine,
         "model_path": arm.config.model,
         "port": arm.config.port,
+        "env": written(arm.config.env),
+        "smoke_question": arm.campaign.smoke_question,
+        "smoke_answer": arm.campaign.smoke_answer,
         "host": arm.host.name,
         "share_gpus": arm.campaign.share_gpus,
         "input_tokens": load.input_tokens,
@@ -69,6 +68,11 @@ def initial_like(arm: Arm) -> dict[str, Any]:
     return {**PLAIN, **told}
 
 
+def _untyped(arm: Arm) -> tuple[dict[str, Any], dict[str, Any]]:
+    engine = ENGINES.get(arm.config.engine)
+    return engine.untyped(arm.config.flags) if engine else ({}, dict(arm.config.flags))
+
+
 def _plain(value: Any) -> Any:
     return f"{value:g}" if isinstance(value, float) else value
 
@@ -76,7 +80,7 @@ def _plain(value: Any) -> Any:
 def _steps(arm: Arm) -> str:
     """Those of all arms beside it, since together they answered the last question."""
     beside = arm.campaign.arms.select_related("config")
-    steps = dict.fromkeys(each.config.flags.get(STEPS, 0) for each in beside)
+    steps = dict.fromkeys(_untyped(each)[0].get("steps", 0) for each in beside)
     return _list(list(steps)[:6])
 
 

@@ -9,7 +9,9 @@ from django import forms
 
 from hosts.models import Host
 from runs.engines.registry import ENGINES
+from runs.engines.smoke import USUAL
 from runs.forms.arms import ArmsRefused, PlannedArm, plan_arms
+from runs.forms.environment import EnvironmentField
 from runs.forms.load import LoadForm
 from runs.forms.numbers import DecimalPointField, WholeField, WholesField
 from runs.forms.place import PlaceForm
@@ -95,6 +97,26 @@ class LaunchForm(PlaceForm, LoadForm):
         required=False,
         help_text="Else a run ends before its start when others hold memory on its GPUs.",
     )
+    env = EnvironmentField(
+        label="Environment",
+        required=False,
+        help_text="One NAME=value a line, for the server and for a load tool. An engine in a "
+        "virtualenv or conda environment: PATH=/its/folder/bin:$PATH. $PATH is what the login has.",
+    )
+    smoke_question = forms.CharField(
+        label="Smoke test",
+        required=False,
+        max_length=300,
+        widget=forms.TextInput(attrs={"placeholder": USUAL.question}),
+        help_text="What the server must answer before it is measured.",
+    )
+    smoke_answer = forms.CharField(
+        label="Right answer",
+        required=False,
+        max_length=100,
+        widget=forms.TextInput(attrs={"placeholder": USUAL.answer}),
+        help_text="A word that the answer must hold. Empty with an own question: any text will do.",
+    )
     repeats = WholeField(
         label="Launches per arm",
         min_value=1,
@@ -111,6 +133,8 @@ class LaunchForm(PlaceForm, LoadForm):
     def clean(self) -> dict[str, Any]:
         told: dict[str, Any] = super().clean() or self.cleaned_data
         self.check_place(told)
+        if told.get("smoke_answer") and not told.get("smoke_question"):
+            self.add_error("smoke_question", "An answer needs its question.")
         self._plan(told)
         self.check_load(told)
         runs = len(self.arms) * (told.get("repeats") or 1)

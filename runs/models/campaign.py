@@ -36,6 +36,9 @@ class Campaign(models.Model):
     share_gpus = models.BooleanField(
         default=False, help_text="runs start although others hold memory on their GPUs"
     )
+    # what a server must answer before it is measured; empty: the engine's usual question
+    smoke_question = models.CharField(max_length=300, blank=True)
+    smoke_answer = models.CharField(max_length=100, blank=True)
     # facts of an import that no table has a place for yet (smoke test, draft model …)
     facts = models.JSONField(default=dict)
     # seconds that differ from the house's: ready_s, wall_s, stall_s, deadman_s, lost_after_s

@@ -108,6 +108,7 @@ def _launch(form: LaunchForm, request: HttpRequest) -> str:
                 engine=told["engine"],
                 model=told["model_path"],
                 flags=planned.flags,
+                env=told["env"],
                 port=told["port"],
                 **form.place(),
             ),
@@ -116,6 +117,7 @@ def _launch(form: LaunchForm, request: HttpRequest) -> str:
     ]
     campaign = launch_campaign(
         question=told["question"],
+        smoke=(told["smoke_question"], told["smoke_answer"]),
         arms=arms,
         workload=form.workload(),
         host=told["host"],

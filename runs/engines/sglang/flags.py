@@ -124,6 +124,24 @@ def typed(flag: str, value: object) -> FlagValue:
     return _number(spec, value)
 
 
+def typed_as(
+    flag: str,
+    form: Literal["int", "float"] | None,
+    low: float | None,
+    high: float | None,
+    value: object,
+) -> FlagValue:
+    """Give another engine's value: a number in its bounds, or as it is written. Raises FlagError.
+
+    `low` and `high` are inclusive; `form` None passes the value on.
+    """
+    if isinstance(value, str):
+        _refuse_controls(flag, value)
+    if form is None:
+        return _free(flag, value)
+    return _number(Spec(flag, "", form, low, high), value)
+
+
 def _free(flag: str, value: object) -> FlagValue:
     """Pass on the value of a flag nobody here knows, as far as a command line can hold it."""
     if isinstance(value, list) and value and all(isinstance(each, str | int) for each in value):

@@ -14,6 +14,7 @@ from runs.engines.sglang.flags import (
 
 MODULE = ("-m", "sglang.launch_server")
 ALGORITHM = "--speculative-algorithm"
+DRAFT_MODEL = "--speculative-draft-model-path"
 STEPS = "--speculative-num-steps"
 TOPK = "--speculative-eagle-topk"
 DRAFT_TOKENS = "--speculative-num-draft-tokens"
@@ -88,7 +89,7 @@ _ARGS = {
     STEPS: "speculative_num_steps",
     TOPK: "speculative_eagle_topk",
     DRAFT_TOKENS: "speculative_num_draft_tokens",
-    "--speculative-draft-model-path": "draft_model_path",
+    DRAFT_MODEL: "draft_model_path",
     "--mem-fraction-static": "mem_fraction_static",
     "--max-running-requests": "max_running_requests",
     "--disable-cuda-graph": "disable_cuda_graph",

@@ -4,8 +4,6 @@ Health alone says little: an old server on the same port answers it, too. So the
 resolved arguments and one generated answer are looked at.
 """
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,11 +11,9 @@ from runs.engines.base import JSON
 from runs.engines.redact import redact_text
 from runs.engines.sglang.flags import SPECS, Flags
 from runs.engines.sglang.launch import attribute, validate
+from runs.engines.smoke import USUAL, Smoke, generated, json_object
 
-QUESTION = "What is 15 * 23?"
-ANSWER = "345"
 _MAX_BODY = 512 * 1024
-_GENERATION_S = 30.0
 _QUESTION_S = 3.0
 # Names of one thing: the engine resolves NEXTN to EAGLE.
 _SAME_ALGORITHM = {"NEXTN": "EAGLE"}
@@ -27,19 +23,18 @@ _SPECULATIVE = ("--speculative-algorithm",)
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The server meant: its model, its flags, and the question whose answer is known."""
+    """The server meant: its model, its flags, and the question that it must answer."""
 
     model: str
     flags: Flags
-    question: str
-    answer: str
+    smoke: Smoke
     any_arguments: bool = False  # somebody else has set them
 
     @classmethod
-    def of(cls, flags: Mapping[str, object]) -> "Expected":
+    def of(cls, flags: Mapping[str, object], smoke: Smoke = USUAL) -> "Expected":
         """Expect what these launch flags say, and 15 × 23 = 345. Raises FlagError."""
         checked = validate(flags)
-        return cls(str(checked.get("--model-path", "")), checked, QUESTION, ANSWER)
+        return cls(str(checked.get("--model-path", "")), checked, smoke)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +51,16 @@ class Readiness:
 
 
 def requests(expected: Expected) -> list[dict[str, JSON]]:
-    """Give the requests for the node kit's `http`: both the new and the old info paths.
-
-    The generation `needs` a healthy server: one that still warms up would let it hang.
-    """
-    asked = [
+    """Give the requests for the node kit's `http`: both the new and the old info paths."""
+    model = str(expected.flags.get("--served-model-name", expected.model))
+    return [
         _get("health", "/health"),
         _get("model_info", "/model_info"),
         _get("model_info_old", "/get_model_info"),
         _get("server_info", "/server_info"),
         _get("server_info_old", "/get_server_info"),
+        expected.smoke.request(model),
     ]
-    body: dict[str, JSON] = {
-        "model": str(expected.flags.get("--served-model-name", expected.model)),
-        "messages": [{"role": "user", "content": expected.question}],
-        "max_tokens": 32,
-        "temperature": 0,
-    }
-    generation: dict[str, JSON] = {
-        "name": "generation",
-        "method": "POST",
-        "path": "/v1/chat/completions",
-        "json": body,
-        "timeout_s": _GENERATION_S,
-        "max_bytes": _MAX_BODY,
-        "needs": "health",
-    }
-    return [*asked, generation]
 
 
 def _get(name: str, path: str) -> dict[str, JSON]:
@@ -107,8 +85,8 @@ def judge(responses: Mapping[str, Mapping[str, object]], expected: Expected) -> 
     if expected.any_arguments:
         compared, not_told, differ = {}, [], []
     args_ok = bool(server) and not differ
-    text = _generated(responses.get("generation", {}))
-    generation_ok = _answers(text, expected.answer)
+    text = generated(responses.get("generation", {}))
+    generation_ok = expected.smoke.holds(text)
     faults = _faults(healthy, model_ok, told_model, expected, server, differ, generation_ok, text)
     evidence: dict[str, JSON] = {
         "health_status": _json(responses.get("health", {}).get("status")),
@@ -129,14 +107,9 @@ def judge(responses: Mapping[str, Mapping[str, object]], expected: Expected) -> 
 def _object(responses: Mapping[str, Mapping[str, object]], *names: str) -> dict[str, object]:
     """Give the first of the answers that is a JSON object with status 200."""
     for name in names:
-        answer = responses.get(name, {})
-        if answer.get("status") == 200 and not answer.get("truncated"):
-            try:
-                found = json.loads(str(answer.get("body") or ""))
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(found, dict):
-                return found
+        found = json_object(responses.get(name, {}))
+        if found:
+            return found
     return {}
 
 
@@ -186,23 +159,6 @@ def _same(flag: str, asked: object, told: object) -> bool:
     return str(asked).rstrip("/") == str(told).rstrip("/")
 
 
-def _generated(answer: Mapping[str, object]) -> str:
-    """Give the text of the completion, the reasoning included; '' when there is none."""
-    found = _object({"generation": answer}, "generation")
-    choices = found.get("choices")
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        return ""
-    message = choices[0].get("message")
-    parts = message if isinstance(message, dict) else {}
-    texts = (parts.get("reasoning_content"), parts.get("content"), choices[0].get("text"))
-    return " ".join(text for text in texts if isinstance(text, str))
-
-
-def _answers(text: str, answer: str) -> bool:
-    """Tell whether the answer stands in the text as a word of its own: 345, not 1345."""
-    return bool(answer) and bool(re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text))
-
-
 def _faults(
     healthy: bool,
     model_ok: bool,
@@ -222,8 +178,7 @@ def _faults(
         faults.append("it does not tell its arguments")
     faults += differ
     if not generation_ok:
-        said = f"said {text[:80]!r}" if text else "generated nothing"
-        faults.append(f"asked {expected.question!r} it {said}, without {expected.answer}")
+        faults.append(expected.smoke.fault(text))
     return faults
 
 

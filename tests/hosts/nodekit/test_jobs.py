@@ -306,6 +306,21 @@ def test_placeholders_are_filled_in_and_nothing_else_is(node: Node) -> None:
     assert (node.job_dir / "a.json").read_text() == f'{{"dir": "{node.job_dir}", "x": {{}}}}'
 
 
+def test_its_own_name_in_a_variable_is_what_the_login_has(node: Node, tmp_path: Path) -> None:
+    tool = tmp_path / "bin" / "engine"
+    tool.parent.mkdir()
+    tool.write_text('#!/bin/sh\necho "$PATH|$FRESH|$OTHER"\n')
+    tool.chmod(0o755)
+    node.env.pop("FRESH", None)
+    node.start(
+        "engine",
+        env={"PATH": f"{tool.parent}:${{PATH}}", "FRESH": "/a:$FRESH", "OTHER": "$HOME $OTHERS"},
+    )
+    node.ended()
+    expected = f"{tool.parent}:{node.env['PATH']}|/a|$HOME $OTHERS\n"
+    assert (node.job_dir / "server.log").read_text() == expected
+
+
 def test_everything_is_readable_by_its_owner_only(node: Node) -> None:
     node.root.chmod(0o755)
     node.start("sh", "-c", "cat secret", files={"secret": "s3cret"}, env={"TOKEN": "s3cret"})

@@ -143,6 +143,46 @@ def test_a_form_filled_in_from_an_arm_launches_that_arm_again() -> None:
     assert again.workload().settings() == workload.settings()
 
 
+def test_the_environment_stands_before_the_command_and_comes_back() -> None:
+    told = form(env="PATH=/opt/sglang/bin:$PATH\nHF_HUB_OFFLINE=1")
+    assert told.cleaned_data["env"] == {"PATH": "/opt/sglang/bin:$PATH", "HF_HUB_OFFLINE": "1"}
+    assert told.arms[0].command.startswith(
+        'PATH="/opt/sglang/bin:$PATH" \\\nHF_HUB_OFFLINE=1 \\\npython3 -m sglang.launch_server'
+    )
+    arm = make_arm(make_campaign(), "steps=1", steps=1)
+    arm.config.env = told.cleaned_data["env"]
+    again = LaunchForm({**initial_like(arm), "question": "Again?"})
+    assert again.is_valid(), again.errors
+    assert again.cleaned_data["env"] == arm.config.env
+
+
+def test_vllm_has_the_same_fields_and_flags_of_its_own() -> None:
+    told = form(
+        engine="vllm",
+        speculative_algorithm="EAGLE3",
+        steps="0, 2",
+        draft_model_path="/m/draft",
+        max_running_requests="64",
+        extra="-dp 2",
+    )
+    assert told.errors == {}
+    plain, drafted = told.arms
+    assert plain.flags == {
+        "--tensor-parallel-size": 4, "--max-num-seqs": 64, "--data-parallel-size": 2,
+    }  # fmt: skip
+    assert '"num_speculative_tokens": 2' in drafted.flags["--speculative-config"]
+    assert plain.command.startswith("vllm serve /models/qwen")
+    wide = form(engine="vllm", eagle_topk="4", draft_model_path="/m")
+    assert "chain" in wide.errors["eagle_topk"][0]
+    odd = form(engine="vllm", speculative_algorithm="", steps="", extra="--model x")
+    assert "has its own field" in odd.errors["extra"][0]
+
+
+def test_a_smoke_test_of_ones_own_is_a_question_with_or_without_its_answer() -> None:
+    assert form(smoke_question="Go on:").errors == {}
+    assert "needs its question" in form(smoke_answer="Paris").errors["smoke_question"][0]
+
+
 CLIENT = {"driver": "sglang_bench", "prompt_set": "random", "input_tokens": "512"}
 
 
@@ -177,7 +217,10 @@ def test_the_load_command_is_told_exactly_for_each_level() -> None:
 def test_what_bends_the_numbers_is_named() -> None:
     told = form(**CLIENT, temperature="0", ignore_eos="on", range_ratio="0")
     fields = {each.field for each in told.named()}
-    assert fields == {"temperature", "ignore_eos", "prompt_set", "range_ratio", "cache_policy"}
+    assert fields == {
+        *("temperature", "ignore_eos", "prompt_set", "range_ratio", "cache_policy"),
+        *("warmup_requests", "backend"),
+    }
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,7 @@ def test_an_imported_event_has_the_time_that_its_line_prints(member: Client) -> 
 
 H200 = Path(__file__).parents[3] / "showcase" / "h200-standalone-steps"
 REAL = Path(__file__).parents[2] / "cases" / "real_logs"
+FIELD = Path(__file__).parents[2] / "field_cases"
 
 
 def uploads(*paths: Path) -> dict[str, list[SimpleUploadedFile]]:
@@ -210,17 +211,16 @@ def test_the_page_says_what_the_command_says(
 
 
 def test_an_engine_without_a_launcher_is_shown_and_not_rerun(member: Client) -> None:
-    page = text(member.post("/import/", uploads(REAL / "vllm_0.32.0_cpu_ngram_spec.log")))
+    page = text(member.post("/import/", uploads(FIELD / "11-llamacpp-print-timing-draft.log")))
     member.post("/import/", {"ticket": ticket(page)})
     arm = Campaign.objects.get().arms.get()
-    assert arm.config.engine == "vllm"
-    assert "interval" in text(member.get(arm.campaign.get_absolute_url()))
+    assert arm.config.engine == "llamacpp"
     for answer in (
         member.get(f"/arms/{arm.pk}/rerun/"),
         member.get(f"/arms/{arm.pk}/rerun/?set=temperature=0.7"),
         member.post(f"/arms/{arm.pk}/rerun/", {"more": "1"}),
     ):
-        assert "vLLM cannot be launched from here yet" in text(answer)
+        assert "llama.cpp cannot be launched from here yet" in text(answer)
     assert arm.runs.count() == 1
 
 

@@ -1,0 +1,111 @@
+"""vLLM's launch flags: one spelling, words of a command line and back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from runs.engines.sglang.flags import SECRET_FLAGS, FlagError, Flags, FlagValue, typed_as
+
+MODEL = "--model"
+SERVED = "--served-model-name"
+SPECULATION = "--speculative-config"
+STEPS = "num_speculative_tokens"
+# Other spellings of one flag, so that two configs that say the same compare as equal.
+ALIASES = {
+    "-tp": "--tensor-parallel-size",
+    "-pp": "--pipeline-parallel-size",
+    "-dp": "--data-parallel-size",
+    "-sc": SPECULATION,
+    "-q": "--quantization",
+    "-cc": "--compilation-config",
+}
+# Bounds, inclusive, of those that are typed in fields of their own.
+_WHOLE = {
+    "--tensor-parallel-size": (1, 4096),
+    "--pipeline-parallel-size": (1, 4096),
+    "--data-parallel-size": (1, 4096),
+    "--max-num-seqs": (1, 10_000_000),
+    "--max-model-len": (1, 10**9),
+}
+_FLAG = re.compile(r"--[a-z0-9][a-z0-9._-]{0,100}")
+
+
+def canonical(flag: str) -> str:
+    """Give the one spelling used here. Raises FlagError for what is no flag or must not be one."""
+    found = ALIASES.get(flag, flag)
+    head, dot, rest = found.partition(".")
+    found = head.replace("_", "-") + dot + rest
+    if not _FLAG.fullmatch(found):
+        raise FlagError(flag, "is not a flag: it begins with -- and has small letters and dashes")
+    if found in SECRET_FLAGS:
+        raise FlagError(flag, "a secret may not stand in a command line, where every user reads it")
+    return found
+
+
+def validate(flags: Mapping[str, object]) -> Flags:
+    """Give the flags in one spelling, in the given order. Raises FlagError.
+
+    A value of False or None is a flag that is not there.
+    """
+    checked: Flags = {}
+    for raw, value in flags.items():
+        flag = canonical(raw)
+        if flag in checked:
+            raise FlagError(raw, f"says the same as another flag: {flag}")
+        if value is not None and value is not False:
+            checked[flag] = _typed(flag, value)
+    speculation(checked)
+    return checked
+
+
+def _typed(flag: str, value: object) -> FlagValue:
+    if flag in _WHOLE:
+        return typed_as(flag, "int", *_WHOLE[flag], value)
+    if flag == "--gpu-memory-utilization":
+        return typed_as(flag, "float", 0.01, 1, value)
+    return typed_as(flag, None, None, None, value)
+
+
+def speculation(flags: Mapping[str, object]) -> dict[str, object]:
+    """Give what --speculative-config says, {} where it is not given. Raises FlagError."""
+    told = flags.get(SPECULATION)
+    if told is None:
+        return {}
+    try:
+        found = json.loads(str(told))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise FlagError(SPECULATION, 'must be a JSON object, such as {"method": "ngram"}')
+    return found
+
+
+def with_speculation(flags: Mapping[str, object], told: Mapping[str, object]) -> Flags:
+    return validate({**flags, SPECULATION: json.dumps(told)})
+
+
+def from_tokens(words: Iterable[str]) -> Flags:
+    """Read flags from words. Raises FlagError.
+
+    A flag that is followed by another flag, or by nothing, has no value.
+    """
+    flags: Flags = {}
+    current: str | None = None
+    for word in words:
+        if word.startswith("--") or word in ALIASES:
+            flag, equals, value = word.partition("=")
+            current = canonical(flag)
+            if current in flags:
+                raise FlagError(flag, "is given twice")
+            flags[current] = value if equals else True
+        elif current is not None:
+            flags[current] = _with_word(flags[current], word)
+    return validate(flags)
+
+
+def _with_word(value: FlagValue, word: str) -> FlagValue:
+    if value is True:
+        return word
+    return [*value, word] if isinstance(value, list) else [str(value), word]
