@@ -64,6 +64,7 @@ class LevelRun:
         self.level = level
         self.last_progress = 0.0
         self.last_done: Optional[int] = None
+        self.prefix: Optional[Dict[str, int]] = None
 
     def run(self) -> None:
         level = self.level
@@ -77,12 +78,14 @@ class LevelRun:
         told = cachepolicy.apply(self.spec.cache, lambda: self.run_.stopped)
         if told is not None:
             self._emit("cache", **told)
+        before = cachepolicy.counted(self.spec.cache)
         log_path = os.path.join(self.spec.folder, "level-{}.out".format(self.number))
         tail = Tail(log_path, level.requests, lambda **fields: self._emit("output", **fields))
         env = {**os.environ, "PYTHONUNBUFFERED": "1", **self.spec.env}
         tool = Tool(level.argv, env, self.spec.folder, log_path)
         self._watch(tool, tail)
         ended_at = time.monotonic()
+        self.prefix = cachepolicy.moved(before, cachepolicy.counted(self.spec.cache))
         ended = tool.finish()
         tail.look(final=True)
         self.run_.ok = self.run_.ok and ended["code"] == 0
@@ -129,5 +132,6 @@ class LevelRun:
             exit=ended,
             output={"bytes": tail.size, "skipped": tail.skipped},
             result=result,
+            prefix=self.prefix,
             summary={},
         )

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import http
 from . import request as req
@@ -20,6 +21,7 @@ TRIES = 5
 PAUSE_S = 0.4
 TIMEOUT_S = 30.0
 MAX_ANSWER_BYTES = 2000
+COUNTERS_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class CachePolicy:
     name: str
     base_url: str
     flush: Tuple[str, str]  # method and path of the request that empties the cache
+    hint: str = ""  # what a server that does not know the path may need
+    counters: Optional[Dict[str, str]] = None  # path, and the names "cached" and "asked" there
 
 
 def parse_policy(value: req.Json) -> CachePolicy:
@@ -38,7 +42,9 @@ def parse_policy(value: req.Json) -> CachePolicy:
     base_url = req.text(value, "base_url")
     host_and_port(base_url)
     flush = (given.get("method", "POST"), given.get("path", "/flush_cache"))
-    return CachePolicy(name, base_url, (str(flush[0]), str(flush[1])))
+    hint = str(given.get("hint") or "")
+    counters = req.texts(given, "counters") or None
+    return CachePolicy(name, base_url, (str(flush[0]), str(flush[1])), hint, counters)
 
 
 def apply(
@@ -54,10 +60,12 @@ def apply(
             sleep(PAUSE_S)
         tries += 1
         answer = _ask(policy)
-        if answer["status"] == 200 or answer["status"] in (401, 403, 404, 405):
+        if _granted(answer) or answer["status"] in (401, 403, 404, 405):
             break
-    ok = answer.get("status") == 200
+    ok = _granted(answer)
     text = str(answer.get("error") or answer.get("body") or "").strip()
+    if answer.get("status") in (404, 405) and policy.hint:
+        text = policy.hint
     return {
         "policy": "flush",
         "ok": ok,
@@ -65,6 +73,54 @@ def apply(
         "tries": tries,
         "text": text[:300],
     }
+
+
+def counted(policy: CachePolicy) -> Optional[Dict[str, int]]:
+    """Prompt tokens so far by the server's own counters: "cached" and "asked"; None: not told."""
+    names = policy.counters
+    if names is None:
+        return None
+    wanted = {
+        "name": "counters",
+        "method": "GET",
+        "path": names["path"],
+        "timeout_s": COUNTERS_TIMEOUT_S,
+        "max_bytes": http.MAX_BODY_BYTES,
+    }
+    answers = http.ask({"base_url": policy.base_url, "requests": [wanted]})
+    lines = answers["responses"]["counters"]["body"].splitlines()
+    sums = {key: _sum(lines, names[key]) for key in ("cached", "asked")}
+    found = {key: value for key, value in sums.items() if value is not None}
+    return found if len(found) == len(sums) else None
+
+
+def moved(
+    before: Optional[Dict[str, int]], after: Optional[Dict[str, int]]
+) -> Optional[Dict[str, int]]:
+    """What was counted in between; None where that is not known."""
+    if before is None or after is None or after["asked"] < before["asked"]:
+        return None
+    return {key: after[key] - before[key] for key in after}
+
+
+def _sum(lines: List[str], name: str) -> Optional[int]:
+    """Over all label sets: one a replica."""
+    values = [line.rsplit(" ", 1)[-1] for line in lines if line.split("{")[0].split(" ")[0] == name]
+    try:
+        return int(sum(float(value) for value in values)) if values else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _granted(answer: Dict[str, Any]) -> bool:
+    """vLLM refuses with status 200 and {"success": false} while blocks are held."""
+    if answer.get("status") != 200:
+        return False
+    try:
+        told = json.loads(answer.get("body") or "null")
+    except ValueError:
+        return True  # SGLang answers in words
+    return not isinstance(told, dict) or told.get("success") is not False
 
 
 def _ask(policy: CachePolicy) -> Dict[str, Any]:

@@ -31,6 +31,22 @@ EXTRA = Setting(
 )
 
 
+WARMUP = Named(
+    "warmup_requests",
+    "The warm-up asks the first prompt, so that one is answered from the cache.",
+)
+
+
+def chat_template(kind: str) -> list[Named]:
+    if not kind.startswith("random"):
+        return []
+    text = (
+        "On the chat route the server's template is put around each prompt: the server reads more "
+        "than the input tokens, and the same beginning every time, which its cache answers."
+    )
+    return [Named("backend", text)]
+
+
 def lengths(workload: Mapping[str, object]) -> tuple[int, int]:
     """Give input and output tokens of random prompts."""
     given = {**workload, "input_tokens": workload.get("input_tokens") or 1024}

@@ -17,6 +17,7 @@ from runs.drivers.prompts import FILE, NAME, read_prompts
 from runs.drivers.summary import summarise
 from runs.drivers.tool import FOLDER, Point, tool_output
 from runs.engines.base import JSON
+from runs.engines.cache import USUAL, CacheReset
 
 SCRIPT = "script"
 PLACEHOLDERS = (
@@ -49,10 +50,17 @@ class Command:
             "Words with {concurrency}, {requests}, {base_url}, {model}, {seed}, {result}, "
             "{prompts}, {max_tokens} or {temperature} in them. No shell reads it.",
         ),
+        tool.TIME_LIMIT,
     )
 
     def start(
-        self, workload: Mapping[str, object], *, base_url: str, model: str, model_path: str
+        self,
+        workload: Mapping[str, object],
+        *,
+        base_url: str,
+        model: str,
+        model_path: str,
+        reset: CacheReset = USUAL,
     ) -> Job:
         words = _words(workload)
         checks.choice(workload, "prompt_set", self.prompt_sets, SCRIPT)
@@ -78,7 +86,13 @@ class Command:
         if workload.get("prompt_set") == FILE:
             files[NAME] = read_prompts(str(workload.get("prompts") or "")).as_jsonl()
         return tool.job(
-            workload, base_url=base_url, ending="json", command=command, files=files, env={}
+            workload,
+            base_url=base_url,
+            reset=reset,
+            ending="json",
+            command=command,
+            files=files,
+            env={},
         )
 
     def reader(self, offset: int, lines: int) -> LoadReader:

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from runs.drivers.load_records import LevelEnd, LoadReader
 from runs.engines.base import JSON
+from runs.engines.cache import USUAL, CacheReset
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,13 @@ class Job:
     """What the node is to start. `argv` and `files` may hold {python}, {kit} and {job_dir}.
 
     `shown` are the commands as a person would type them, one a level where levels differ.
+    `in_server_env`: it starts a tool that lives where the engine lives, in its virtualenv.
     """
 
     argv: tuple[str, ...]
     files: dict[str, str]
     shown: tuple[tuple[str, ...], ...]
+    in_server_env: bool = False
 
 
 class Driver(Protocol):
@@ -61,9 +64,17 @@ class Driver(Protocol):
     def settings(self) -> tuple[Setting, ...]: ...
 
     def start(
-        self, workload: Mapping[str, object], *, base_url: str, model: str, model_path: str
+        self,
+        workload: Mapping[str, object],
+        *,
+        base_url: str,
+        model: str,
+        model_path: str,
+        reset: CacheReset = USUAL,
     ) -> Job:
         """Give the job. `model` is the name to ask for, `model_path` where its tokenizer is.
+
+        `reset` is how the engine empties its cache.
 
         Raises WorkloadError naming the field and the reason.
         """

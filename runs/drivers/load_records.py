@@ -112,7 +112,8 @@ class LevelEnd:
     """`window` is the time measured; `summary` the driver's own figures in base units.
 
     Of somebody else's tool `summary` is empty, `exit` tells how it ended, and `window_by` is "bar"
-    or "process".
+    or "process". `prefix` are prompt tokens, "cached" of "asked", as the server's own counters
+    moved from the tool's start to its end.
     """
 
     t: float
@@ -124,6 +125,7 @@ class LevelEnd:
     summary: dict[str, JSON]
     exit: dict[str, JSON] | None
     result: dict[str, JSON] | None
+    prefix: dict[str, JSON] | None
     offset: int
     line: int
 
@@ -308,6 +310,7 @@ def _level_end(given: Fields, offset: int, line: int) -> LevelEnd:
         summary=given.mapping("summary"),
         exit=given.maybe_mapping("exit"),
         result=given.maybe_mapping("result"),
+        prefix=given.maybe_mapping("prefix"),
         offset=offset,
         line=line,
     )

@@ -12,6 +12,7 @@ from runs.drivers.load_records import LevelEnd, LoadReader
 from runs.drivers.named import common
 from runs.drivers.prompts import FILE, NAME, read_prompts
 from runs.engines.base import JSON
+from runs.engines.cache import USUAL, CacheReset
 
 # The node kit replaces the words in braces.
 ARGV = ("{python}", "{kit}", "load", "{job_dir}/load.json")
@@ -30,9 +31,15 @@ class Probe:
     settings: tuple[Setting, ...] = ()
 
     def start(
-        self, workload: Mapping[str, object], *, base_url: str, model: str, model_path: str
+        self,
+        workload: Mapping[str, object],
+        *,
+        base_url: str,
+        model: str,
+        model_path: str,
+        reset: CacheReset = USUAL,
     ) -> Job:
-        built = spec(workload, base_url=base_url, model=model)
+        built = spec(workload, base_url=base_url, model=model, reset=reset)
         files = {SPEC_FILE: json.dumps(built)}
         if built["prompts_file"]:
             files[NAME] = read_prompts(str(workload.get("prompts") or "")).as_jsonl()
@@ -48,7 +55,9 @@ class Probe:
         return end.summary
 
 
-def spec(workload: Mapping[str, object], *, base_url: str, model: str) -> dict[str, JSON]:
+def spec(
+    workload: Mapping[str, object], *, base_url: str, model: str, reset: CacheReset = USUAL
+) -> dict[str, JSON]:
     """Give the content of load.json. Raises WorkloadError.
 
     `temperature` None is not sent; `timeout_s` is in seconds per request; `input_tokens` are
@@ -74,7 +83,7 @@ def spec(workload: Mapping[str, object], *, base_url: str, model: str) -> dict[s
     }
     policy = checks.policy(workload)
     if policy != "keep":
-        built["cache"] = {"policy": policy}
+        built["cache"] = reset.told(policy)
     return built | _requests(workload, len(levels))
 
 

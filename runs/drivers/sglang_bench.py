@@ -13,10 +13,14 @@ from runs.drivers.prompts import FILE, MAX_BYTES, NAME, Prompt, lines, read_prom
 from runs.drivers.summary import summarise
 from runs.drivers.tool import Point
 from runs.engines.base import JSON
+from runs.engines.cache import USUAL, CacheReset
 
 CHAT = "sglang-oai-chat"
 BACKENDS = (CHAT, "sglang-oai", "sglang")
 PROMPT_SETS = ("random", "random-ids", "sharegpt", FILE)
+# The one path that the client itself asks, after its warm-up; another server answers it with 404,
+# and then the client ends.
+FLUSH_PATH = "/flush_cache"
 LEAST_OUTPUT = 4  # the client refuses less for prompts of a file
 FILE_LIMIT = 4 * MAX_BYTES  # prompts repeated up to the requests of a level
 
@@ -43,16 +47,26 @@ class SglangBench:
         Setting(
             "program", "Program", "text", (), "The host's Python that has SGLang. Empty: python3."
         ),
+        tool.TIME_LIMIT,
         clients.EXTRA,
     )
 
     def start(
-        self, workload: Mapping[str, object], *, base_url: str, model: str, model_path: str
+        self,
+        workload: Mapping[str, object],
+        *,
+        base_url: str,
+        model: str,
+        model_path: str,
+        reset: CacheReset = USUAL,
     ) -> Job:
         fixed = _Fixed.of(workload, base_url, model, model_path)
+        if checks.policy(workload) == "flush" and reset.path == FLUSH_PATH:
+            fixed = _Fixed([*fixed.head, "--flush-cache"], fixed.tail)
         return tool.job(
             workload,
             base_url=base_url,
+            reset=reset,
             ending="jsonl",
             command=fixed.command,
             files=_prompt_file(workload),
@@ -67,6 +81,10 @@ class SglangBench:
         found = [*named.common(workload), *clients.random_prompts(kind)]
         if kind.startswith("random"):
             found += _range(workload)
+        if workload.get("warmup_requests", 1) and checks.policy(workload) != "flush":
+            found.append(clients.WARMUP)
+        if workload.get("backend", CHAT) == CHAT:
+            found += clients.chat_template(kind)
         return [*found, *clients.open_loop(workload), *named.cache(workload)]
 
     def summary(self, end: LevelEnd, told: bytes) -> dict[str, JSON]:

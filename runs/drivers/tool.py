@@ -9,15 +9,24 @@ from dataclasses import dataclass
 
 from runs.drivers import checks
 from runs.drivers.checks import WorkloadError
-from runs.drivers.driver import Job
+from runs.drivers.driver import Job, Setting
 from runs.drivers.load_records import LevelStart, LoadReader, Output
 from runs.engines.base import JSON
+from runs.engines.cache import CacheReset
 
-# The node kit replaces the words in braces.
-ARGV = ("{python}", "{kit}", "bench", "{job_dir}/bench.json")
+# The node kit replaces the words in braces. -I: the environment is the tool's, not the kit's.
+ARGV = ("{python}", "-I", "{kit}", "bench", "{job_dir}/bench.json")
 SPEC_FILE = "bench.json"
 FOLDER = "{job_dir}"
 STOP_GRACE_S = 5.0
+TIME_LIMIT = Setting(
+    "level_timeout_s",
+    "Time limit per level, s",
+    "real",
+    (),
+    "A tool that hangs is ended then, its level has no figures, and the next one begins. Its "
+    "start-up counts, about 10 to 30 s. Empty: none but that of the whole run.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,7 @@ def job(
     workload: Mapping[str, object],
     *,
     base_url: str,
+    reset: CacheReset,
     ending: str,
     command: Command,
     files: Mapping[str, str],
@@ -87,11 +97,11 @@ def job(
         "base_url": base_url,
         "levels": levels,
         "env": dict(env),
-        "cache": {"policy": checks.policy(workload)},
-        "level_timeout_s": None,
+        "cache": reset.told(checks.policy(workload)),
+        "level_timeout_s": checks.real(workload, TIME_LIMIT.name, 1, 86_400, None),
         "stop_grace_s": STOP_GRACE_S,
     }
-    return Job(ARGV, {SPEC_FILE: json.dumps(spec), **files}, tuple(shown))
+    return Job(ARGV, {SPEC_FILE: json.dumps(spec), **files}, tuple(shown), in_server_env=True)
 
 
 def words(workload: Mapping[str, object], field: str) -> list[str]:

@@ -12,6 +12,7 @@ from runs.drivers.prompts import FILE, NAME, lines, read_prompts
 from runs.drivers.summary import summarise
 from runs.drivers.tool import FOLDER, Point
 from runs.engines.base import JSON
+from runs.engines.cache import USUAL, CacheReset
 
 # back end: the route it asks
 BACKENDS = {"openai-chat": "/v1/chat/completions", "openai": "/v1/completions"}
@@ -37,11 +38,18 @@ class VllmBench:
         clients.DATASET,
         clients.TOKENIZER,
         Setting("program", "Program", "text", (), "On the host. Empty: vllm."),
+        tool.TIME_LIMIT,
         clients.EXTRA,
     )
 
     def start(
-        self, workload: Mapping[str, object], *, base_url: str, model: str, model_path: str
+        self,
+        workload: Mapping[str, object],
+        *,
+        base_url: str,
+        model: str,
+        model_path: str,
+        reset: CacheReset = USUAL,
     ) -> Job:
         head, tail = _fixed(workload, base_url, model, model_path)
 
@@ -57,6 +65,7 @@ class VllmBench:
         return tool.job(
             workload,
             base_url=base_url,
+            reset=reset,
             ending="json",
             command=command,
             files=_prompt_file(workload),
@@ -77,8 +86,9 @@ class VllmBench:
             )
             found.append(Named("range_ratio", text))
         if workload.get("warmup_requests"):
-            text = "The warm-up repeats the first prompt, so that one is answered from the cache."
-            found.append(Named("warmup_requests", text))
+            found.append(clients.WARMUP)
+        if workload.get("backend", "openai-chat") == "openai-chat":
+            found += clients.chat_template(kind)
         return [*found, *clients.open_loop(workload), *named.cache(workload)]
 
     def summary(self, end: LevelEnd, told: bytes) -> dict[str, JSON]:

@@ -127,6 +127,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--max-concurrency", type=int)
     made.add_argument("--output-file", default="bench.jsonl")
     made.add_argument("--warmup-requests", type=int, default=1)
+    made.add_argument("--flush-cache", action="store_true")
     made.add_argument("--disable-ignore-eos", action="store_true")
     made.add_argument("--temperature", type=float, default=0.0)
     made.add_argument("--extra-request-body")

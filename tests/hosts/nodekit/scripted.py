@@ -98,7 +98,7 @@ class Scripted:
         while line := reader.readline().strip():
             if line.lower().startswith(b"content-length:"):
                 length = int(line.split(b":")[1])
-        body = json.loads(reader.read(length))
+        body = json.loads(reader.read(length) or b"{}")
         with self.lock:
             asked = Asked(len(self.seen.asked), first.split()[1].decode(), body)
             self.seen.asked.append(asked)

@@ -262,6 +262,55 @@ def test_the_cache_is_emptied_before_each_level(bench: Bench) -> None:
     assert order[1:4] == ["level_start", "cache", "level_end"]
 
 
+def test_a_refusal_with_status_200_is_one_and_a_route_that_is_not_there_gets_its_hint(
+    bench: Bench,
+) -> None:
+    """As vLLM 0.32.0 answers while blocks are held, and without its development mode."""
+    cache = {"policy": "flush", "path": "/reset_prefix_cache", "hint": "Set X=1."}
+    for status, body, ok, text in (
+        (200, b'{"success":true}', True, '{"success":true}'),
+        (200, b'{"success":false}', False, '{"success":false}'),
+        (404, b'{"detail":"Not Found"}', False, "Set X=1."),
+    ):
+        with serving(_flush(status, body)) as server:
+            url = f"http://127.0.0.1:{server.port}"
+            records = bench.run({"argv": ["true"]}, base_url=url, cache=cache)
+            assert {asked.path for asked in server.seen.asked} == {"/reset_prefix_cache"}
+        [told] = of(records, "cache")
+        assert (told["ok"], told["status"], told["text"]) == (ok, status, text)
+
+
+METRICS = """\
+# HELP vllm:prefix_cache_hits_total Prefix cache hits, in terms of number of cached tokens.
+# TYPE vllm:prefix_cache_hits_total counter
+vllm:prefix_cache_hits_total{{engine="0",model_name="tiny"}} {hits:.1f}
+vllm:prefix_cache_hits_total{{engine="1",model_name="tiny"}} 100.0
+vllm:prefix_cache_hits_created{{engine="0",model_name="tiny"}} 1.7959735e+09
+vllm:prefix_cache_queries_total{{engine="0",model_name="tiny"}} {asked:.1f}
+"""
+COUNTERS = {
+    "path": "/metrics",
+    "cached": "vllm:prefix_cache_hits_total",
+    "asked": "vllm:prefix_cache_queries_total",
+}
+
+
+def test_what_the_servers_counters_moved_during_a_level_is_told(bench: Bench) -> None:
+    def script(asked: Asked) -> Iterator[Step]:
+        told = METRICS.format(hits=512 * asked.n, asked=1024 * asked.n)
+        yield from _flush(200, told.encode())(asked)
+
+    with serving(script) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        cache = {"policy": "keep", "counters": COUNTERS}
+        records = bench.run({"argv": ["true"]}, base_url=url, cache=cache)
+    assert of(records, "level_end")[0]["prefix"] == {"cached": 512, "asked": 1024}
+    with serving(_flush(404, b"")) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        records = bench.run({"argv": ["true"]}, base_url=url, cache=cache)
+    assert of(records, "level_end")[0]["prefix"] is None
+
+
 def test_a_refused_flush_is_told_after_some_tries_and_the_level_is_run(bench: Bench) -> None:
     with serving(_flush(400, b"requests are running")) as server:
         records = bench.run(

@@ -10,6 +10,7 @@ import pytest
 from runs.drivers.checks import WorkloadError
 from runs.drivers.driver import Job
 from runs.drivers.registry import DRIVERS, find_driver
+from runs.engines.registry import ENGINES
 
 PLAIN: dict[str, Any] = {
     "levels": [1, 8],
@@ -121,7 +122,8 @@ def test_a_new_seed_per_level_is_another_seed_in_each_command() -> None:
     assert json.loads(job.files["bench.json"])["cache"] == {"policy": "new-seed"}
     same = start("sglang_bench", cache_policy="flush")
     assert [flags(each["argv"])["--seed"] for each in levels(same)] == ["7", "7"]
-    assert json.loads(same.files["bench.json"])["cache"] == {"policy": "flush"}
+    cache = json.loads(same.files["bench.json"])["cache"]
+    assert cache == {"policy": "flush", "path": "/flush_cache", "hint": ""}
 
 
 def test_a_command_gets_its_placeholders_and_no_shell() -> None:
@@ -183,9 +185,46 @@ def test_a_conversation_needs_a_route_that_takes_one() -> None:
     assert "conversation" in str(refused("vllm_bench", **talk))
 
 
+def test_a_flush_is_what_the_engine_calls_it_and_sglangs_client_flushes_after_its_warm_up() -> None:
+    """The real client warms up with the first prompt: 98 of its 99 tokens were cached then."""
+    workload = {**PLAIN, "prompt_set": "random", "cache_policy": "flush", "ignore_eos": True}
+    address = {"base_url": "http://127.0.0.1:1", "model": "m", "model_path": "m"}
+    for engine, path in (("sglang", "/flush_cache"), ("vllm", "/reset_prefix_cache")):
+        reset = ENGINES[engine].cache_reset
+        for driver in ("sglang_bench", "vllm_bench"):
+            job = DRIVERS[driver].start(workload, **address, reset=reset)
+            cache = json.loads(job.files["bench.json"])["cache"]
+            assert (cache["policy"], cache["path"]) == ("flush", path)
+            own = "--flush-cache" in levels(job)[0]["argv"]
+            # vLLM answers that path with 404, of which the client dies
+            assert own is (driver == "sglang_bench" and engine == "sglang")
+    assert "VLLM_SERVER_DEV_MODE=1" in cache["hint"]
+    kept = DRIVERS["vllm_bench"].start({**workload, "cache_policy": "keep"}, **address, reset=reset)
+    assert json.loads(kept.files["bench.json"])["cache"] == {
+        "policy": "keep", "counters": cache["counters"],
+    }  # fmt: skip
+
+
+def test_a_tool_gets_the_servers_environment_and_its_time_limit() -> None:
+    job = start("vllm_bench", prompt_set="random", ignore_eos=True, level_timeout_s=90.0)
+    assert job.in_server_env and not start("probe").in_server_env
+    assert json.loads(job.files["bench.json"])["level_timeout_s"] == 90.0
+    assert json.loads(start("sglang_bench").files["bench.json"])["level_timeout_s"] is None
+    assert refused("command", command="x", level_timeout_s=0).field == "level_timeout_s"
+    assert job.argv[1] == "-I"  # else PYTHONPATH of the server would reach the kit
+
+
 def test_the_dangerous_defaults_are_named() -> None:
     told = named("sglang_bench", temperature=0.0, ignore_eos=True, range_ratio=0.0)
-    assert set(told) == {"temperature", "ignore_eos", "prompt_set", "range_ratio", "cache_policy"}
+    assert set(told) == {
+        "temperature",
+        "ignore_eos",
+        "prompt_set",
+        "range_ratio",
+        "cache_policy",
+        "warmup_requests",
+        "backend",
+    }
     assert "50%" in told["range_ratio"] and "seed 7" in told["cache_policy"]
     quiet = named("sglang_bench", prompt_set="sharegpt", cache_policy="flush")
     assert quiet == {}
