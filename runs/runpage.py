@@ -128,6 +128,11 @@ class RunPage:
         return next((str(each) for each in told if each), "gaps between chunks")
 
     @property
+    def tool_levels(self) -> list[Level]:
+        """Those of which a tool's own output is stored."""
+        return [row.level for row in self.rows if "exit" in row.level.summary]
+
+    @property
     def load_words(self) -> list[str]:
         """Who made the load, how warm the cache was, and tools that ended badly all the same."""
         driver = DRIVERS.get(self.run.arm.workload.driver)

@@ -37,6 +37,7 @@ urlpatterns: list[URLPattern] = [
     path("runs/<int:pk>/stream", stream.run_stream, name="run-stream"),
     path("runs/<int:pk>/log/", run.run_log, name="run-log"),
     path("runs/<int:pk>/samples.csv", run.run_samples, name="run-samples"),
+    path("runs/<int:pk>/levels/<int:index>/output/", run.run_output, name="run-output"),
     path("runs/<int:pk>/read-again/", run.run_read_again, name="run-read-again"),
     path("runs/<int:pk>/cancel/", run.run_cancel, name="run-cancel"),
     path("arms/<int:pk>/rerun/", rerun.arm_rerun, name="arm-rerun"),

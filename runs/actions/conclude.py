@@ -87,15 +87,16 @@ def _measure(level: Level, all_samples: Sequence[Sample]) -> None:
     level.waiting_mean = _mean(sample.waiting for sample in samples)
     changed = ["accept_len", "running_mean", "waiting_mean"]
     if level.summary.get("cached_tokens") is None:
-        level.cached_tokens, level.prompt_tokens = _cached_by_log(level, all_samples)
+        told = _cached_by_log(level, all_samples)
+        level.cached_tokens, level.prompt_tokens = told or _cached_by_counters(level)
         changed += ["cached_tokens", "prompt_tokens"]
     level.save(update_fields=changed)
 
 
-def _cached_by_log(level: Level, samples: Iterable[Sample]) -> tuple[int | None, int | None]:
+def _cached_by_log(level: Level, samples: Iterable[Sample]) -> tuple[int, int] | None:
     """Cached and all prompt tokens of the prefill lines in the level's window, where told."""
     if level.started is None or level.ended is None:
-        return None, None
+        return None
     told = [
         (sample.cached_tokens, sample.new_tokens)
         for sample in samples
@@ -105,9 +106,20 @@ def _cached_by_log(level: Level, samples: Iterable[Sample]) -> tuple[int | None,
     ]
     known = [(cached, new) for cached, new in told if cached is not None and new is not None]
     if not known:
-        return None, None
+        return None
     cached = sum(each for each, _ in known)
     return cached, cached + sum(new for _, new in known)
+
+
+def _cached_by_counters(level: Level) -> tuple[int | None, int | None]:
+    """The same by the server's counters, from the tool's start to its end, its warm-up included.
+
+    Of an engine without any, what the tool itself counted stays.
+    """
+    told = level.summary.get("prefix") or {}
+    if not told.get("asked"):
+        return None, level.summary.get("prompt_tokens")
+    return told["cached"], told["asked"]
 
 
 def _mean(values: Iterable[int | None]) -> float | None:

@@ -17,8 +17,10 @@ from runs.drivers.registry import DRIVERS
 from runs.engines import base
 from runs.models import Event, Level, LogChunk, LogStream
 
-# Where a level begins in the stored output of its driver, until it has ended.
+# Where a level begins and ends in the stored output of its driver.
 BEGUN = "begun_at_byte"
+ENDED = "ended_at_byte"
+DAY_S = 86_400.0  # a clock on the node may be ahead of ours
 
 
 def store_engine_records(stream: LogStream, records: Sequence[base.Record], now: float) -> None:
@@ -51,14 +53,24 @@ def epoch(printed: str | None, utc_offset_s: float | None, arrived: float | None
     The print has whole seconds. A line that arrived within its own second (it was followed live)
     is placed at its arrival, so that several lines of one second keep their distances.
     """
-    if not printed or "T" not in printed or len(printed.split("T")[0]) != 10:
+    if not printed or utc_offset_s is None:
         return None
-    if utc_offset_s is None:
+    printed = _with_year(printed, utc_offset_s, arrived)
+    if "T" not in printed or len(printed.split("T")[0]) != 10:
         return None
     second = datetime.fromisoformat(printed).replace(tzinfo=UTC).timestamp() - utc_offset_s
     if arrived is not None and second <= arrived < second + 2.0:
         return min(arrived, second + 0.999)
     return second
+
+
+def _with_year(printed: str, utc_offset_s: float, arrived: float | None) -> str:
+    """vLLM prints no year: it is the year in which the line came, or the one before it."""
+    if arrived is None or len(printed.split("T")[0]) != 5:
+        return printed
+    local = datetime.fromtimestamp(arrived + utc_offset_s + DAY_S, UTC)
+    year = local.year if printed[:5] <= f"{local:%m-%d}" else local.year - 1
+    return f"{year}-{printed}"
 
 
 def event_row(
@@ -161,7 +173,11 @@ def _told_by_driver(stream: LogStream, level: Level, end: load.LevelEnd) -> load
     Not from what this process happens to remember: another one may have read the first half.
     """
     summary = end.summary if end.exit is None else _read_again(stream, level, end)
-    kept = {"cache": level.summary["cache"]} if "cache" in level.summary else {}
+    kept = {name: level.summary[name] for name in ("cache", BEGUN) if name in level.summary}
+    if end.exit is not None:
+        kept[ENDED] = end.offset
+    if end.prefix is not None:
+        kept["prefix"] = end.prefix
     started, ended = summary.get("started"), summary.get("ended")
     return replace(
         end,
@@ -179,14 +195,16 @@ def level_values(end: load.LevelEnd, *, planned: int | None) -> dict[str, Any]:
     told no result.
     """
     told: dict[str, Any] = dict(end.summary)
+    done, failed = told.get("requests"), told.get("failed")
     ended: dict[str, Any] = {
-        "done": told.get("requests") or 0,
-        "failed": told.get("failed") or 0,
         "started": end.window_start,
         "ended": end.window_end,
         "summary": told,
+        # a tool that died told neither: what was seen of it until then stays
+        **({} if done is None else {"done": done}),
+        **({} if failed is None else {"failed": failed}),
     }
-    if told.get("problem") or (planned is not None and ended["done"] < planned):
+    if told.get("problem") or (planned is not None and (done or 0) < planned):
         return {"state": Level.State.CUT, **ended}
 
     def part(name: str, key: str) -> Any:

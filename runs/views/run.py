@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.middleware.csrf import get_token
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from runs.access import get_run
@@ -19,7 +19,8 @@ from runs.actions.launch import Refused
 from runs.actions.read_again import can_read_again, read_again, size_of
 from runs.intake.version import PARSER_VERSION
 from runs.loglines import TAIL, log_part
-from runs.models import LogStream, Run
+from runs.models import Level, LogStream, Run
+from runs.outputs import output_text
 from runs.points import newest_stream, samples_csv
 from runs.runnumbers import baseline_readings, numbers
 from runs.runpage import marks, run_page
@@ -87,6 +88,19 @@ def run_log(request: HttpRequest, pk: int) -> HttpResponseBase:
     response = StreamingHttpResponse(
         _pieces(stream, start, end), content_type="text/plain; charset=utf-8"
     )
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+@require_safe
+def run_output(request: HttpRequest, pk: int, index: int) -> HttpResponse:
+    """What a load tool printed at one level, or (``?what=result``) the file that it wrote."""
+    run = get_run(pk)
+    attempt, _ = newest_stream(run.pk)
+    level = get_object_or_404(Level, attempt__run=run, attempt__n=attempt, index=index)
+    stream = _stream(run, LogStream.Role.LOAD, None)
+    told = output_text(stream, level, result=request.GET.get("what") == "result")
+    response = HttpResponse(told, content_type="text/plain; charset=utf-8")
     response["X-Content-Type-Options"] = "nosniff"
     return response
 

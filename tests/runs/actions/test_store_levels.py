@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from runs.actions.store_records import level_values, progress_values
+from runs.actions.store_records import epoch, level_values, progress_values
 from runs.drivers.load_records import LevelEnd, Progress
 from runs.models import Level
 
@@ -24,6 +25,7 @@ def ended(requests: int, failed: int = 0) -> LevelEnd:
         summary=summary,
         exit=None,
         result=None,
+        prefix=None,
         offset=0,
         line=1,
     )
@@ -46,6 +48,36 @@ def test_a_level_that_was_stopped_has_counts_and_no_figures() -> None:
 def test_a_tool_that_told_no_result_has_no_figures_whatever_it_counted() -> None:
     end = replace(ended(60), summary={"requests": 60, "problem": "It died.", "output_tps": None})
     assert level_values(end, planned=60)["state"] == Level.State.CUT
+
+
+def test_what_was_seen_of_a_tool_stays_when_it_died_without_telling() -> None:
+    """As sglang.bench_serving did when its server was killed after 13 of 64 requests."""
+    summary = {"requests": None, "failed": None, "problem": "It died.", "output_tps": None}
+    values = level_values(replace(ended(0), summary=summary), planned=64)
+    assert values["state"] == Level.State.CUT
+    assert "done" not in values and "failed" not in values
+
+
+@pytest.mark.parametrize(
+    ("now", "printed", "expected"),
+    [
+        ("2026-11-30T06:18:20", "11-30T06:18:09", "2026-11-30T06:18:09"),
+        ("2027-01-01T00:00:01", "12-31T23:59:59", "2026-12-31T23:59:59"),
+        ("2026-12-31T23:59:59", "01-01T00:00:01", "2027-01-01T00:00:01"),
+        ("2026-11-30T06:18:20", "06:18:09", None),
+    ],
+)
+def test_a_stamp_without_a_year_is_of_the_year_in_which_it_came(
+    now: str, printed: str, expected: str | None
+) -> None:
+    arrived = datetime.fromisoformat(f"{now}+00:00").timestamp()
+    found = epoch(printed, 0.0, arrived)
+    if expected is None:
+        assert found is None
+        return
+    wanted = datetime.fromisoformat(f"{expected}+00:00").timestamp()
+    assert found is not None and wanted <= found < wanted + 1
+    assert epoch(printed, 0.0, None) is None
 
 
 def test_progress_tells_only_what_is_known() -> None:
