@@ -106,17 +106,8 @@ async def wait_until_ready(story: Story) -> None:
     if story.run.state != State.WAITING_READY:
         return
     launcher = _server(story)
-    expected = story.engine.expected(
-        story.config.flags, model=story.config.model, any_arguments=not launcher.sets_arguments
-    )
-    request = {
-        "job": story.job("server"),
-        "port": story.config.port,
-        "http": {
-            "base_url": f"http://127.0.0.1:{story.config.port}",
-            "requests": story.engine.ready_requests(expected),
-        },
-    }
+    expected = await sync_to_async(findings.expected)(story.engine, story.run, launcher)
+    request = _check_request(story, story.engine.ready_requests(expected))
     checks = _attempt(story).operations.filter(kind=Operation.Kind.CHECK_READY)
     n = await checks.acount()
     wrong_before = False
@@ -148,7 +139,7 @@ async def measure(story: Story) -> None:
     request = launcher.start_request(
         op=f"start-load-{_attempt(story).n}",
         argv=job.argv,
-        env={},
+        env=story.config.env if job.in_server_env else {},
         files=job.files,
         wall_s=None,
     )
@@ -163,7 +154,31 @@ async def measure(story: Story) -> None:
             break
         if ended == "server":
             raise ServerEnded(Reason.SERVER_DIED, "The server died while it was measured.")
+    await still_serves(story)
     await story.move([State.MEASURING], State.COLLECTING)
+
+
+async def still_serves(story: Story) -> None:
+    """The load may end before a dying server does, with every figure it needs to look good.
+
+    vLLM answers what is in flight with errors and goes seconds later; its client ends with 0.
+    """
+    expected = await sync_to_async(findings.expected)(story.engine, story.run, _server(story))
+    asked = [r for r in story.engine.ready_requests(expected) if r["name"] == "health"]
+    checks = _attempt(story).operations.filter(kind=Operation.Kind.CHECK_READY)
+    request = _check_request(story, asked)
+    answers = await story.operation(Operation.Kind.CHECK_READY, request, await checks.acount() + 1)
+    if answers["responses"]["health"]["status"] == 200:
+        return
+    gone = await story.wait_for("server", seconds=settings.DURATIONS.stop_grace)
+    if gone or await sync_to_async(findings.died)(_attempt(story)):
+        raise ServerEnded(Reason.SERVER_DIED, "The server died while it was measured.")
+
+
+def _check_request(story: Story, asked: list[dict[str, Any]]) -> dict[str, Any]:
+    port = story.config.port
+    http = {"base_url": f"http://127.0.0.1:{port}", "requests": asked}
+    return {"job": story.job("server"), "port": port, "http": http}
 
 
 async def collect(story: Story) -> None:

@@ -16,6 +16,7 @@ from runs.drivers.driver import Job
 from runs.drivers.registry import find_driver
 from runs.engines.engine import Engine
 from runs.engines.registry import ENGINES
+from runs.engines.smoke import USUAL, Smoke
 from runs.execution.endings import Ended, Failed
 from runs.execution.exits import why_the_node_ended_it
 from runs.execution.gpus import note_trouble
@@ -81,6 +82,15 @@ def why_unfit(facts: dict[str, Any]) -> str:
     return ""
 
 
+def expected(engine: Engine, run: Run, launcher: Launcher) -> Any:
+    """The server meant, and the question it must answer: the campaign's own or the usual one."""
+    campaign, config = run.campaign, run.arm.config
+    own = campaign.smoke_question
+    smoke = Smoke(own, campaign.smoke_answer) if own else USUAL
+    ours = launcher.sets_arguments
+    return engine.expected(config.flags, model=config.model, smoke=smoke, any_arguments=not ours)
+
+
 @dataclass(frozen=True)
 class ReadyVerdict:
     """Whether the server measured is the server meant. ``wrong``: it never will be."""
@@ -139,6 +149,7 @@ def load_job(engine: Engine, config: ServerConfig, workload: Workload) -> Job:
             base_url=f"http://127.0.0.1:{config.port}",
             model=engine.served_model(config.flags, model=config.model),
             model_path=config.model,
+            reset=engine.cache_reset,
         )
     except WorkloadError as error:
         raise Failed(Reason.LOAD_FAILED, f"The load cannot be started: {error}.") from error
@@ -297,13 +308,24 @@ def decided_end(attempt: Attempt | None) -> Ended | None:
     return end
 
 
+def died(attempt: Attempt) -> bool:
+    """Whether the server's log tells of its death, as far as it is stored."""
+    return ENGINES[attempt.run.arm.config.engine].explain_crash(_recent(attempt)) is not None
+
+
+def _recent(attempt: Attempt) -> str:
+    stream = LogStream.objects.get(attempt=attempt, role=LogStream.Role.SERVER)
+    data = stream.text(max(0, stream.position - 64 * 1024))
+    return data.decode("utf-8", "replace")
+
+
 def with_last_lines(attempt: Attempt, end: Ended) -> str:
     """The end's text, the crash that the log names, and the log's last lines."""
     stream = LogStream.objects.filter(attempt=attempt, role=LogStream.Role.SERVER).first()
     if stream is None or end.state == State.CANCELLED:
         return end.text
     engine = ENGINES[attempt.run.arm.config.engine]
-    recent = stream.text(max(0, stream.position - 64 * 1024)).decode("utf-8", "replace")
+    recent = _recent(attempt)
     lines = recent.rstrip().splitlines()
     why = None
     if end.reason in (Reason.SERVER_DIED, Reason.NEVER_READY):

@@ -84,7 +84,12 @@ class Vllm:
         return str(name[0] if isinstance(name, list) else name)
 
     def expected(
-        self, told: Mapping[str, Any], *, model: str, smoke: Smoke = USUAL
+        self,
+        told: Mapping[str, Any],
+        *,
+        model: str,
+        smoke: Smoke = USUAL,
+        any_arguments: bool = False,  # it tells none that could be held against it
     ) -> ready.Expected:
         return ready.Expected(model, self.served_model(told, model=model), smoke)
 
