@@ -15,7 +15,7 @@ from runs.actions.conclude import measure_by_log
 from runs.drivers import load_records as load
 from runs.drivers.registry import DRIVERS
 from runs.engines import base
-from runs.models import Event, Level, LogChunk, LogStream
+from runs.models import Event, Level, LogChunk, LogStream, Operation
 
 # Where a level begins and ends in the stored output of its driver.
 BEGUN = "begun_at_byte"
@@ -32,6 +32,8 @@ def store_engine_records(stream: LogStream, records: Sequence[base.Record], now:
     rows = SampleRows(stream.pk, stream.next_seq)
     arrived = zip(samples, arrivals(now, len(samples)), strict=True)
     insert_samples([rows.at(each, epoch(each.time, offset_s, when)) for each, when in arrived])
+    if any(e.kind == "crash" for e in events):
+        events = _without_our_stop(stream, events, offset_s)
     Event.objects.bulk_create(
         [event_row(stream, e.kind, e.text, e.data, e, offset_s, now) for e in events]
         + [event_row(stream, "damaged", d.text, {"why": d.reason}, d, None, now) for d in damaged]
@@ -39,6 +41,26 @@ def store_engine_records(stream: LogStream, records: Sequence[base.Record], now:
     LogStream.objects.filter(pk=stream.pk).update(
         next_seq=rows.seq, damaged=F("damaged") + len(damaged)
     )
+
+
+def _without_our_stop(
+    stream: LogStream, events: list[base.Event], offset_s: float | None
+) -> list[base.Event]:
+    """Call what looks like a crash after we asked the server to stop by its name.
+
+    SGLang ends its own processes by signals then, and its watchdog logs that one crashed.
+    """
+    stops = Operation.objects.filter(attempt=stream.attempt_id, kind=Operation.Kind.STOP)
+    asked = stops.order_by("planned_at").first()
+    if asked is None:
+        return events
+    begin = int(asked.planned_at.timestamp())
+    return [
+        replace(e, kind="server-stopping")
+        if e.kind == "crash" and (epoch(e.time, offset_s, None) or 0) >= begin
+        else e
+        for e in events
+    ]
 
 
 def arrivals(now: float, count: int) -> list[float]:

@@ -21,6 +21,10 @@ PROMPT_SETS = ("random", "random-ids", "sharegpt", FILE)
 # The one path that the client itself asks, after its warm-up; another server answers it with 404,
 # and then the client ends.
 FLUSH_PATH = "/flush_cache"
+DOWNLOAD = (
+    "Random and ShareGPT prompts are cut from a data set that this client downloads: give a "
+    "dataset file on the host, or choose random-ids, which need none."
+)
 LEAST_OUTPUT = 4  # the client refuses less for prompts of a file
 FILE_LIMIT = 4 * MAX_BYTES  # prompts repeated up to the requests of a level
 
@@ -88,7 +92,10 @@ class SglangBench:
         return [*found, *clients.open_loop(workload), *named.cache(workload)]
 
     def summary(self, end: LevelEnd, told: bytes) -> dict[str, JSON]:
-        return summarise(end, told)
+        summary = summarise(end, told)
+        if "huggingface_hub" in str(summary.get("problem")):
+            summary["problem"] = f"{summary['problem']} {DOWNLOAD}"
+        return summary
 
 
 class _Fixed:

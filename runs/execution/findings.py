@@ -308,24 +308,13 @@ def decided_end(attempt: Attempt | None) -> Ended | None:
     return end
 
 
-def died(attempt: Attempt) -> bool:
-    """Whether the server's log tells of its death, as far as it is stored."""
-    return ENGINES[attempt.run.arm.config.engine].explain_crash(_recent(attempt)) is not None
-
-
-def _recent(attempt: Attempt) -> str:
-    stream = LogStream.objects.get(attempt=attempt, role=LogStream.Role.SERVER)
-    data = stream.text(max(0, stream.position - 64 * 1024))
-    return data.decode("utf-8", "replace")
-
-
 def with_last_lines(attempt: Attempt, end: Ended) -> str:
     """The end's text, the crash that the log names, and the log's last lines."""
     stream = LogStream.objects.filter(attempt=attempt, role=LogStream.Role.SERVER).first()
-    if stream is None or end.state == State.CANCELLED:
-        return end.text
+    if stream is None or end.state == State.CANCELLED or end.reason == Reason.LOAD_FAILED:
+        return end.text  # what the tool said stands there already; the server only stopped
     engine = ENGINES[attempt.run.arm.config.engine]
-    recent = _recent(attempt)
+    recent = stream.text(max(0, stream.position - 64 * 1024)).decode("utf-8", "replace")
     lines = recent.rstrip().splitlines()
     why = None
     if end.reason in (Reason.SERVER_DIED, Reason.NEVER_READY):

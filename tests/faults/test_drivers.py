@@ -144,6 +144,37 @@ def test_the_server_dying_under_a_tool_ends_the_run_as_with_the_probe(scene: Sce
     nothing_is_left(run, scene.port)
 
 
+STOPPING = """
+import json, os, signal, sys, time
+pid, out = int(open(sys.argv[1]).read().split()[0]), sys.argv[2]
+begun = time.time()
+open(out, "w").write(json.dumps({"throughline": 1, "requests": 3, "failed": 1, "output_tokens": 24,
+                                 "duration_s": 1.0, "started": begun, "ended": begun + 1}))
+os.kill(pid, signal.SIGSTOP)  # it lives, and answers nobody
+"""
+
+
+def test_a_server_that_answers_no_more_when_its_load_has_ended_well_did_not_succeed(
+    scene: Scene,
+) -> None:
+    """As vLLM 0.32.0 did: its engine was killed, its client ended with 0, it went later itself."""
+    (scene.home / "stopping.py").write_text(STOPPING)
+    where = scene.home / "server.pid"
+    command = f"python3 {scene.home}/stopping.py {where} {{result}}"
+
+    async def tell_the_pid(conductor: Conductor, run: Run) -> None:
+        await until_state(run, State.WAITING_READY)
+        while not (server := (await run.attempts.alast()).server):  # type: ignore[union-attr]
+            await asyncio.sleep(0.03)
+        where.write_text(str(server["pid"]))
+
+    told = {"driver": "command", "driver_settings": {"command": command}, "levels": [1]}
+    run = conduct(scene.run(**told, prompt_set="script", temperature=None), tell_the_pid)
+    assert (run.state, run.reason) == (State.FAILED, Reason.SERVER_DIED)
+    assert "did not answer any more when its load had ended (timed out" in run.reason_text
+    nothing_is_left(run, scene.port)
+
+
 def test_an_imported_load_is_not_started(scene: Scene) -> None:
     with pytest.raises(Refused, match="This load was imported"):
         scene.run(driver="unknown")

@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 
-from runs.actions.store_records import epoch, level_values, progress_values
+from runs.actions.store_records import (
+    epoch,
+    level_values,
+    progress_values,
+    store_engine_records,
+)
 from runs.drivers.load_records import LevelEnd, Progress
-from runs.models import Level
+from runs.engines import base
+from runs.models import Event, Level, Operation
+from tests.factories import make_arm, make_attempt, make_campaign, make_run, make_stream
 
 
 def ended(requests: int, failed: int = 0) -> LevelEnd:
@@ -89,3 +96,24 @@ def test_progress_tells_only_what_is_known() -> None:
     assert progress_values(replace(told, done=3, failed=0)) == {
         "done": 3, "failed": 0, "requests": 8,
     }  # fmt: skip
+
+
+@pytest.mark.django_db
+def test_what_looks_like_a_crash_after_we_stopped_the_server_is_its_way_to_stop() -> None:
+    """The lines of SGLang 0.5.20 on SIGTERM, and the same lines before anybody asked."""
+    attempt = make_attempt(make_run(make_arm(make_campaign())), facts={"utc_offset_s": 0})
+    stream = make_stream(attempt)
+    text = "Subprocess scheduler_0 (pid=9) crashed with exit code -15. Triggering SIGQUIT for …"
+
+    def crash(line: int, time: str) -> base.Event:
+        return base.Event("crash", time, text, {"slug": "subprocess-died"}, line * 100, line)
+
+    store_engine_records(stream, [crash(1, "2026-11-30T06:28:40")], now=0.0)
+    stop = Operation.objects.create(attempt=attempt, kind=Operation.Kind.STOP, fence=1)
+    Operation.objects.filter(pk=stop.pk).update(
+        planned_at=datetime.fromisoformat("2026-11-30T06:28:48.500+00:00")
+    )
+    late = [crash(2, "2026-11-30T06:28:47"), crash(3, "2026-11-30T06:28:49")]
+    store_engine_records(stream, late, now=0.0)
+    kinds = [event.kind for event in Event.objects.order_by("line")]
+    assert kinds == ["crash", "crash", "server-stopping"]

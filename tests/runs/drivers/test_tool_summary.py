@@ -43,6 +43,20 @@ def summary(driver: str, *args: Any, **named: Any) -> dict[str, Any]:
     return DRIVERS[driver].summary(*told(*args, **named))
 
 
+def test_a_data_set_that_cannot_be_downloaded_is_said_with_what_to_do() -> None:
+    found = summary("sglang_bench", case("sgl_bench_random_offline.txt"), requests=8, code=1)
+    assert "LocalEntryNotFoundError" in found["problem"]
+    assert found["problem"].endswith("or choose random-ids, which need none.")
+
+
+def test_a_server_killed_under_vllms_client_leaves_an_exit_of_0_and_a_whole_result() -> None:
+    printed, result = case("vllm_bench_killed_c4.txt"), case("vllm_bench_killed_c4.json")
+    found = summary("vllm_bench", printed, result, requests=64)
+    assert (found["requests"], found["completed"], found["failed"]) == (64, 12, 52)
+    assert "problem" not in found and found["exit"]["code"] == 0
+    assert found["failures"]
+
+
 def test_sglangs_result_file_gives_the_exact_figures() -> None:
     found = summary(
         "sglang_bench", case("sgl_bench_ngram_c8.txt"), case("sgl_bench_ngram_c8.jsonl")

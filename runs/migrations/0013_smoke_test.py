@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0011_kept_servers'),
+        ('runs', '0012_limits_and_reasons'),
     ]
 
     operations = [
