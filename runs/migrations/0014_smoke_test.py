@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0012_limits_and_reasons'),
+        ('runs', '0013_leader_and_signs'),
     ]
 
     operations = [
