@@ -38,7 +38,6 @@ def test_a_row_without_a_test_says_why() -> None:
 
 def test_a_test_that_is_called_after_a_fault_is_told_of() -> None:
     files = (ROOT / "tests").rglob("test_*.py")
-    named = {name for _, tests in rows().values() for name in tests}
     numbered = {
         (name, int(n))
         for path in files
