@@ -1,11 +1,15 @@
-"""How long things have taken before: the price of a proposal, and what is left of a run."""
+"""What experience says of a proposal: how long it takes, and what it would measure."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from hosts.models import Host
-from runs.models import Arm, Run, State, Workload
+from runs.metrics.prediction import MOST_STEPS, Prediction, StepsArm, predict
+from runs.models import Arm, Level, Run, State, Workload
 
 RECENT = 5  # launches looked back on; older ones say little about today's node
 
@@ -34,3 +38,59 @@ def price_minutes(arm: Arm, host: Host) -> int | None:
     """Minutes that one more launch like ``arm`` takes, rounded up."""
     seconds = run_seconds(arm.workload, host)
     return None if seconds is None else max(1, -int(-seconds // 60))
+
+
+STEPS = "--speculative-num-steps"
+# these follow the steps where topk is 1
+_FOLLOWS = (STEPS, "--speculative-num-draft-tokens")
+_TOPK = "--speculative-eagle-topk"
+
+
+@dataclass(frozen=True)
+class LevelExpected:
+    """What another number of draft steps would measure at one level."""
+
+    concurrency: int
+    told: Prediction
+
+
+def expected_of_steps(arm: Arm, steps: Any) -> list[LevelExpected]:
+    """Predict the levels of ``arm`` with so many draft steps, from its campaign.
+
+    Arms count that differ in nothing but their steps, on the same host with the same workload. No
+    level is told where fewer than two numbers of steps were measured, nor for a tree of drafts.
+    """
+    flags = arm.config.flags
+    if type(steps) is not int or not 1 <= steps <= MOST_STEPS or flags.get(_TOPK, 1) != 1:
+        return []
+    alike = [
+        other
+        for other in arm.campaign.arms.select_related("config", "workload")
+        if type(other.config.flags.get(STEPS)) is int
+        and _without_steps(other) == _without_steps(arm)
+    ]
+    by_level: dict[int, list[StepsArm]] = defaultdict(list)
+    for level in _measured(alike):
+        own = level.attempt.run.arm.config.flags[STEPS]
+        if level.accept_len and level.accept_len >= 1 and level.output_tps:
+            told = StepsArm(own, level.accept_len, level.output_tps)
+            by_level[level.concurrency].append(told)
+    found = [(concurrency, predict(told, steps)) for concurrency, told in sorted(by_level.items())]
+    return [LevelExpected(concurrency, told) for concurrency, told in found if told is not None]
+
+
+def _without_steps(arm: Arm) -> tuple[Any, ...]:
+    config = arm.config
+    rest = {flag: value for flag, value in config.flags.items() if flag not in _FOLLOWS}
+    return config.engine, config.model, arm.host_id, arm.workload.settings(), rest
+
+
+def _measured(arms: list[Arm]) -> list[Level]:
+    """The levels of the newest attempts of the launches that succeeded."""
+    levels = Level.objects.filter(
+        attempt__run__arm__in=arms, attempt__run__state=State.SUCCEEDED, state=Level.State.DONE
+    ).select_related("attempt__run__arm__config")
+    newest: dict[tuple[int, int], Level] = {}
+    for level in levels.order_by("attempt__n"):
+        newest[level.attempt.run_id, level.concurrency] = level
+    return list(newest.values())

@@ -20,7 +20,7 @@ from runs.differences import (
     coverage,
     differences,
 )
-from runs.expected import price_minutes
+from runs.expected import expected_of_steps, price_minutes
 from runs.gains import why
 from runs.models import Arm, Campaign, Comparison, ShareLink
 from runs.views.notes import notes_rail
@@ -103,7 +103,13 @@ def next_steps(compared: Compared) -> dict[str, Any] | None:
     top = max(known, key=lambda side: side.arm.config.flags[flag])
     steps = top.arm.config.flags[flag] + 1
     minutes = price_minutes(top.arm, top.arm.host)
-    return {"arm": top.arm, "steps": steps, "set": f"{flag}={steps}", "minutes": minutes}
+    return {
+        "arm": top.arm,
+        "steps": steps,
+        "set": f"{flag}={steps}",
+        "minutes": minutes,
+        "expected": expected_of_steps(top.arm, steps),
+    }
 
 
 def share_links(key: str) -> list[ShareLink]:

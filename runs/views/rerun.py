@@ -18,7 +18,7 @@ from runs.access import get_arm
 from runs.actions.launch import Refused, queue_run, why_no_load, why_not_launchable
 from runs.actions.rerun import Proposal, propose, rerun
 from runs.engines.registry import ENGINES
-from runs.expected import price_minutes
+from runs.expected import LevelExpected, expected_of_steps, price_minutes
 from runs.forms.arms import laid_out
 from runs.models import Arm
 from runs.overrides import as_words, parse_overrides
@@ -127,8 +127,16 @@ def _context(arm: Arm, proposal: Proposal | None, ask: Ask) -> dict[str, Any]:
         "host": host,
         "host_ok": any(each.pk == host.pk for each in hosts),
         "minutes": price_minutes(arm, host),
+        "expected": _expected(arm, ask, host),
         "more": MORE,
     }
+
+
+def _expected(arm: Arm, ask: Ask, host: Host) -> list[LevelExpected]:
+    """Only where nothing but the steps changes can the measured arms tell anything."""
+    if set(ask.overrides) != {STEPS} or host.pk != arm.host_id:
+        return []
+    return expected_of_steps(arm, ask.overrides[STEPS])
 
 
 def chip_groups(arm: Arm, ask: Ask) -> list[tuple[str, list[Chip]]]:

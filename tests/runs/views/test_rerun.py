@@ -6,7 +6,16 @@ import pytest
 from django.test import Client
 
 from runs.models import Arm, Run
-from tests.factories import make_arm, make_campaign, make_host, make_measured_run, make_workload
+from tests.factories import (
+    make_arm,
+    make_attempt,
+    make_campaign,
+    make_host,
+    make_level,
+    make_measured_run,
+    make_run,
+    make_workload,
+)
 from tests.signed_in import text
 
 pytestmark = pytest.mark.django_db
@@ -164,3 +173,17 @@ def test_an_imported_load_cannot_be_started_again(member: Client) -> None:
     assert response.status_code == 422
     assert "This load was imported" in text(response)
     assert Run.objects.count() == 0
+
+
+def test_the_pages_say_what_other_steps_would_measure(member: Client) -> None:
+    campaign, workload = make_campaign(), make_workload((16,))
+    arms = []
+    for steps, length, tps in ((1, 1.80, 2034.0), (2, 2.45, 2430.0)):
+        arms.append(make_arm(campaign, f"steps={steps}", steps=steps, workload=workload))
+        make_level(make_attempt(make_run(arms[-1])), 16, tps, accept_len=length)
+    shown = text(member.get(f"/arms/{arms[1].pk}/rerun/?set=--speculative-num-steps%3D3"))
+    assert "from arms with other steps" in shown and "2.98" in shown
+    compared = text(member.get(f"/compare/?arms={arms[0].pk}~{arms[1].pk}"))
+    assert "Expected, 80 % sure" in compared
+    other = text(member.get(f"/arms/{arms[1].pk}/rerun/?set=temperature%3D0.7"))
+    assert "from arms with other steps" not in other
