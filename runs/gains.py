@@ -9,6 +9,9 @@ from math import exp, log
 from statistics import fmean
 from typing import Any
 
+from django.db.models import F, Q
+from django.db.models.functions import Mod
+
 from runs.engines.base import rank_tags
 from runs.metrics.ledger import Bar, Ledger, Told, ledger
 from runs.metrics.passes import SGLANG_PASSES, VLLM_SECONDS, Line, factors, inside
@@ -26,6 +29,10 @@ _READ = (
 _BY_TIME = (Sample.Phase.INTERVAL, Sample.Phase.SPEC_INTERVAL)
 
 
+# Of longer logs a part is read, chosen evenly: means of thousands of lines need no more.
+MOST_LINES = 20_000
+# A prime and a factor without a period in common with the pattern of decode and prefill lines.
+_PRIME, _SPREAD = 10_007, 7_919
 _NOTABLE = 0.01  # in logarithms: a bar that is worth a word
 
 
@@ -90,6 +97,7 @@ class Why:
     drawn: list[Gain]
     gains: list[Gain]
     missing: str  # of levels without a ledger: whose log is needed
+    part: float  # of the log lines that was read
 
 
 def why(base: Side, other: Side, levels: Sequence[int], capped: Sequence[int]) -> Why:
@@ -100,7 +108,7 @@ def why(base: Side, other: Side, levels: Sequence[int], capped: Sequence[int]) -
     below = [gain for gain in known if gain.concurrency not in capped]
     above = [gain for gain in known if gain.concurrency in capped]
     drawn = [below[-1], above[-1]] if below and above else [*known[:1], *known[1:][-1:]]
-    return Why(drawn, known, missing)
+    return Why(drawn, known, missing, part_read([*base.counted, *other.counted]))
 
 
 @dataclass(frozen=True)
@@ -137,7 +145,14 @@ def _mean(launches: Sequence[Told]) -> float:
     return exp(fmean(log(each.client_tps) for each in counted))
 
 
-def _lines(launches: Iterable[Launch]) -> dict[int, list[_Row]]:
+def part_read(launches: Iterable[Launch]) -> float:
+    """The share of the lines that is read: 1.0 unless the logs are long."""
+    streams = [stream for each in launches if each.attempt for stream in each.attempt.streams.all()]
+    lines = sum(s.next_seq - 1 for s in streams if s.role == LogStream.Role.SERVER)
+    return min(1.0, MOST_LINES / lines) if lines else 1.0
+
+
+def _lines(launches: Sequence[Launch]) -> dict[int, list[_Row]]:
     """The decode and interval lines of the newest attempts, by attempt, in the log's order."""
     attempts = [launch.attempt.pk for launch in launches if launch.attempt is not None]
     told = Sample.objects.filter(
@@ -146,6 +161,11 @@ def _lines(launches: Iterable[Launch]) -> dict[int, list[_Row]]:
         phase__in=[Sample.Phase.DECODE, *_BY_TIME],
         time__isnull=False,
     )
+    part = part_read(launches)
+    if part < 1:
+        told = told.annotate(place=Mod(F("seq") * _SPREAD, _PRIME)).filter(
+            Q(place__lt=part * _PRIME) | Q(phase__in=_BY_TIME)
+        )
     found: dict[int, list[_Row]] = defaultdict(list)
     for attempt, *told_by_line in told.order_by("stream", "seq").values_list(*_READ).iterator(5000):
         found[attempt].append(_Row(*told_by_line))

@@ -64,7 +64,7 @@ def percent(ratio: float) -> str:
 def values(bar: Bar) -> str:
     """'2.40 → 3.08', '50.0 → 42.6/s'; of the remainder what the client saw of the log's tokens."""
     if bar.key == "remainder":
-        return f"{rounded(bar.before * 100, 1)} → {rounded(bar.after * 100, 1)} %"
+        return f"{rounded(bar.before * 100, 0)} → {rounded(bar.after * 100, 0)} %"
     digits = 2 if bar.key == "accept_len" else 1
     unit = _UNITS.get(bar.key, "")
     return f"{number(bar.before, digits)} → {number(bar.after, digits)}{unit}"

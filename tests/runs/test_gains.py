@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 
 from runs.actions.import_showcase import import_folder
-from runs.gains import gains
+from runs.gains import gains, part_read
 from runs.models import Arm, LogStream, Sample
 from runs.sides import side_of
 from tests.factories import (
@@ -138,3 +138,21 @@ def drafts(stream: LogStream, time: float, length: float) -> None:
     )
     stream.next_seq += 1
     stream.save(update_fields=["next_seq"])
+
+
+def test_of_long_logs_a_part_tells_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = two_arms()
+    for arm, tps in ((a, 1600.0), (b, 1900.0)):
+        attempt = make_attempt(make_run(arm))
+        make_level(attempt, 16, tps, started=BEGAN, ended=BEGAN + 2000)
+        values = [tps * (1 + 0.1 * math.sin(n)) for n in range(1900)]
+        make_samples(make_stream(attempt), values, began=BEGAN + 5)
+    sides = side_of(a), side_of(b)
+    (whole,) = gains(*sides, [16])
+    assert part_read([*sides[0].counted, *sides[1].counted]) == 1
+    monkeypatch.setattr("runs.gains.MOST_LINES", 400)
+    assert part_read([*sides[0].counted, *sides[1].counted]) == pytest.approx(400 / 3800)
+    (part,) = gains(*sides, [16])
+    for all_bar, bar in zip(whole.ledger.bars, part.ledger.bars, strict=True):
+        assert bar.ratio == pytest.approx(all_bar.ratio, rel=0.02)
+    assert part.ledger.d == pytest.approx(whole.ledger.d, abs=1e-12)
