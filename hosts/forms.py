@@ -125,6 +125,46 @@ def _refuse_key_file(path: Path) -> None:
         raise forms.ValidationError("Others may read this file. chmod 600 ends that.")
 
 
+def _note(label: str) -> forms.CharField:
+    return forms.CharField(
+        label=label, required=False, max_length=1000, widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+
+class FreeForm(forms.Form):
+    """Somebody has looked at the machine; the note says what they saw."""
+
+    note = _note("What you saw")
+    looked = forms.BooleanField(
+        label="I have looked at the machine: nothing of it runs there any more",
+        error_messages={"required": "Look first: two servers on one GPU spoil both figures."},
+    )
+
+
+class TakeOverForm(forms.Form):
+    """The host's name, typed: from then on another installation is refused there."""
+
+    name = forms.CharField(
+        label="The host's name, to confirm",
+        max_length=64,
+        widget=forms.TextInput(
+            attrs={"class": "mono", "autocomplete": "off", "spellcheck": "false"}
+        ),
+        error_messages={"required": "Type the host's name."},
+    )
+    note = _note("Why")
+
+    def __init__(self, *args: Any, host: Host, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.host = host
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"].strip()
+        if name != self.host.name:
+            raise forms.ValidationError(f"This is not {self.host.name}.")
+        return name
+
+
 class ConfirmKeyForm(forms.Form):
     """The end of the fingerprint, typed by somebody who looked at the machine itself."""
 

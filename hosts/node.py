@@ -32,13 +32,15 @@ class KitError(Exception):
     """The kit understood us and could not or would not do it; ``code`` is for programs.
 
     Codes of the kit itself are its own (stale-fence, cannot-start, bad-request …). From here come
-    ``no-python``, ``old-python``, ``kit-damaged`` and ``no-answer``.
+    ``no-python``, ``old-python``, ``kit-damaged`` and ``no-answer``. ``details`` are the values
+    that the kit told beside them.
     """
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, details: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.details = details or {}
 
 
 class Node:
@@ -129,8 +131,8 @@ def _reply(command: str, answer: Completed) -> dict[str, Any]:
 def _refusal(command: str, answer: bytes, complaint: bytes) -> KitError:
     """What the kit said when it did not do it; without an answer, its last words."""
     match _json(answer):
-        case {"error": {"code": str(code), "message": str(message)}}:
-            return KitError(code, message)
+        case {"error": {"code": str(code), "message": str(message)} as error}:
+            return KitError(code, message, error)
     words = _last_line(complaint) or "it said nothing"
     return KitError("no-answer", f"The node kit gave no answer to {command}: {words[:300]}")
 

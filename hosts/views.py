@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from asgiref.sync import async_to_sync
 from django.contrib import messages
@@ -13,12 +13,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from hosts.actions.keys import confirm_host_key
+from hosts.actions.leases import free_quarantine, take_over
 from hosts.actions.probe import probe_host
 from hosts.actions.unit import ask_unit
 from hosts.fingerprint import fingerprint
-from hosts.forms import ConfirmKeyForm, HostForm
+from hosts.forms import ConfirmKeyForm, FreeForm, HostForm, TakeOverForm
 from hosts.links import limits
-from hosts.models import Host
+from hosts.models import Host, HostLease
+from hosts.models.lease import machines
 from hosts.node import KitError
 from hosts.transport.errors import HostKeyChanged, TransportError
 from hosts.transport.ssh import fetch_host_key
@@ -50,8 +52,49 @@ def host_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def host_detail(request: HttpRequest, name: str) -> HttpResponse:
-    context = {"host": _host(name), "unit_form": UnitForm()}
-    return render(request, "hosts/host_detail.html", context)
+    return _detail(request, _host(name))
+
+
+def _detail(request: HttpRequest, host: Host, *, status: int = 200, **context: Any) -> HttpResponse:
+    same = machines()
+    others = [pk for pk, machine in same.items() if machine == same[host.pk] and pk != host.pk]
+    context = {
+        "host": host,
+        "others": Host.objects.filter(pk__in=others).order_by("name"),
+        "free": FreeForm(),
+        "takeover": TakeOverForm(host=host),
+        "unit_form": UnitForm(),
+        **context,
+    }
+    return render(request, "hosts/host_detail.html", context, status=status)
+
+
+@require_POST
+def host_free(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """End a quarantine: a person has looked."""
+    host = _host(name)
+    lease = get_object_or_404(HostLease, pk=pk, host=host)
+    form = FreeForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, " ".join(map(str, form.errors["looked"])))
+    elif free_quarantine(lease=lease, note=form.cleaned_data["note"], by=_person(request)):
+        messages.success(request, f"{lease} is free.")
+    return redirect(host)
+
+
+@require_POST
+def host_take_over(request: HttpRequest, name: str) -> HttpResponse:
+    host = _host(name)
+    form = TakeOverForm(request.POST, host=host)
+    if not form.is_valid():
+        return _detail(request, host, status=422, takeover=form)
+    take_over(host=host, note=form.cleaned_data["note"], by=_person(request))
+    messages.success(request, f"The next order to {host} makes it ours.")
+    return redirect(host)
+
+
+def _person(request: HttpRequest) -> Person:
+    return cast(Person, request.user)
 
 
 @require_http_methods(["GET", "POST"])
@@ -73,7 +116,7 @@ def host_confirm_key(request: HttpRequest, name: str) -> HttpResponse:
     if request.method == "POST" and public:
         form = ConfirmKeyForm(request.POST, fingerprint=fingerprint(public))
         if form.is_valid():
-            confirm_host_key(host=host, public=public, by=cast(Person, request.user))
+            confirm_host_key(host=host, public=public, by=_person(request))
             messages.success(request, f"The key of {host} is confirmed. Now see what it is.")
             return redirect(host)
         return _compare(request, host, public, form, status=422)
@@ -123,8 +166,7 @@ def host_probe(request: HttpRequest, name: str) -> HttpResponse:
         problem = Problem(error.message, (), None, False)
     else:
         return redirect(host)
-    context = {"host": host, "problem": problem, "unit_form": UnitForm()}
-    return render(request, "hosts/host_detail.html", context, status=502)
+    return _detail(request, host, status=502, problem=problem)
 
 
 @require_POST
@@ -132,13 +174,12 @@ def host_unit(request: HttpRequest, name: str) -> HttpResponse:
     """What an administrator installs once for a unit, and what is still in its way."""
     host = _host(name)
     form = UnitForm(request.POST)
-    context: dict[str, object] = {"host": host, "unit_form": form}
     if not form.is_valid():
-        return render(request, "hosts/host_detail.html", context, status=422)
+        return _detail(request, host, status=422, unit_form=form)
     told = form.cleaned_data
     try:
-        context["setup"] = ask_unit(host=host, unit=told["unit"], restart_only=told["restart_only"])
+        setup = ask_unit(host=host, unit=told["unit"], restart_only=told["restart_only"])
     except (TransportError, KitError) as error:
-        context["problem"] = Problem(error.message, (), None, False)
-        return render(request, "hosts/host_detail.html", context, status=502)
-    return render(request, "hosts/host_detail.html", context)
+        problem = Problem(error.message, (), None, False)
+        return _detail(request, host, status=502, unit_form=form, problem=problem)
+    return _detail(request, host, unit_form=form, setup=setup)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from uuid import UUID
 
 from django.db.models import Q
 from django.http import Http404
@@ -24,6 +25,10 @@ def get_campaign(pk: int) -> Campaign:
 
 def get_run(pk: int) -> Run:
     return get_object_or_404(Run.objects.for_lists(), pk=pk)
+
+
+def get_run_by_uid(uid: UUID) -> Run:
+    return get_object_or_404(Run.objects.for_lists(), uid=uid)
 
 
 def get_arm(pk: int) -> Arm:

@@ -33,6 +33,7 @@ urlpatterns: list[URLPattern] = [
     path("import/<int:pk>/", import_jobs.import_detail, name="import-detail"),
     path("import/<int:pk>/again/", import_jobs.import_try_again, name="import-try-again"),
     path("runs/", runs_list.run_list, name="run-list"),
+    path("runs/<uuid:uid>/", run.run_by_uid, name="run-by-uid"),
     path("runs/<int:pk>/", run.run_detail, name="run-detail"),
     path("runs/<int:pk>/stream", stream.run_stream, name="run-stream"),
     path("runs/<int:pk>/log/", run.run_log, name="run-log"),

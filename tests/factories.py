@@ -38,11 +38,13 @@ def make_person(name: str = "operator") -> Person:
     return person
 
 
-def make_host(name: str = "llm-two", *, confirmed: bool = True, **values: Any) -> Host:
+def make_host(
+    name: str = "llm-two", *, confirmed: bool = True, key: str = KEY, **values: Any
+) -> Host:
     defaults = {"address": "127.0.0.1", "port": 22, "user": "bench", "key_path": "/keys/bench"}
     host, added = Host.objects.get_or_create(name=name, defaults={**defaults, **values})
     if added and confirmed:
-        HostKey.objects.create(host=host, public=KEY, fingerprint=FINGERPRINT)
+        HostKey.objects.create(host=host, public=key, fingerprint=FINGERPRINT)
     return host
 
 

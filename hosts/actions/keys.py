@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 
 from hosts.fingerprint import fingerprint
-from hosts.models import Host, HostKey
+from hosts.models import Host, HostEvent, HostKey
 from people.models import Person
 
 
@@ -16,8 +16,12 @@ def confirm_host_key(*, host: Host, public: str, by: Person | None) -> HostKey:
     Raises ValueError if ``public`` is no public key.
     """
     shown = fingerprint(public)
+    before = ", ".join(host.keys.exclude(public=public).values_list("fingerprint", flat=True))
     host.keys.exclude(public=public).delete()
-    kept, _ = HostKey.objects.get_or_create(
+    kept, new = HostKey.objects.get_or_create(
         host=host, public=public, defaults={"fingerprint": shown, "confirmed_by": by}
     )
+    if new:
+        text = f"{shown}, in place of {before}" if before else shown
+        HostEvent.objects.create(host=host, kind=HostEvent.Kind.KEY_CONFIRMED, text=text, by=by)
     return kept

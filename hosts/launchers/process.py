@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hosts.fence import Fence
 from hosts.launchers.base import Request
 
-FENCE_KEY = "host"  # one lease per host; a lease per GPU set will name its own
 STOP_GRACE_S = 10.0  # between TERM and KILL when the wall limit ends it; engines need a few seconds
 LOGS = {"server": "server.log", "load": "load.jsonl", "gpu": "gpu.jsonl"}
 
 
 @dataclass(frozen=True)
 class ProcessLauncher:
-    """The requests of one job. ``fence`` is the lease's token; the node refuses older ones."""
+    """The requests of one job. ``fence`` is the lease's claim; the node refuses older ones."""
 
     run: str
     attempt: str
     role: str
-    fence: int
+    fence: Fence
 
     @property
     def log(self) -> str:
@@ -44,7 +44,7 @@ class ProcessLauncher:
         return {
             **self._job(),
             "op": op,
-            "fence": self._fence(),
+            "fence": self.fence.order(),
             "argv": list(argv),
             "env": dict(env),
             "cwd": cwd,
@@ -61,10 +61,7 @@ class ProcessLauncher:
 
     def stop_request(self, *, grace_s: float) -> Request:
         """Asked within ``grace_s`` seconds to end, then made to. Stopping twice is harmless."""
-        return {**self._job(), "fence": self._fence(), "grace_s": grace_s}
+        return {**self._job(), "fence": self.fence.order(), "grace_s": grace_s}
 
     def _job(self) -> Request:
         return {"run": self.run, "attempt": self.attempt, "role": self.role}
-
-    def _fence(self) -> Request:
-        return {"key": FENCE_KEY, "token": self.fence}

@@ -1,7 +1,9 @@
 """Everything that is known about machines."""
 
+from hosts.models.event import HostEvent
 from hosts.models.facts import HostFacts
 from hosts.models.host import Host, HostKey
+from hosts.models.installation import Installation
 from hosts.models.lease import HostLease
 
-__all__ = ["Host", "HostFacts", "HostKey", "HostLease"]
+__all__ = ["Host", "HostEvent", "HostFacts", "HostKey", "HostLease", "Installation"]

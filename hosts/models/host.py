@@ -24,8 +24,9 @@ absolute = RegexValidator(r"^/[^\x00\n]*$", "Give an absolute path, beginning wi
 
 class HostQuerySet(models.QuerySet["Host"]):
     def for_overview(self) -> HostQuerySet:
-        """Hosts with their facts and lease, for the overview and the list of hosts."""
-        return self.select_related("facts", "lease").prefetch_related("keys").order_by("name")
+        """Hosts with their facts and leases, for the overview and the list of hosts."""
+        whole = self.select_related("facts").prefetch_related("keys", "leases")
+        return whole.order_by("name")
 
     def reachable(self) -> HostQuerySet:
         """Hosts that may be connected to: with an address and a confirmed key."""
@@ -48,6 +49,9 @@ class Host(models.Model):
     labels = models.JSONField(default=list, blank=True)
     simulated = models.BooleanField(default=False, help_text="its engines are simulated")
     added_at = models.DateTimeField(auto_now_add=True)
+    takeover_at = models.DateTimeField(
+        null=True, help_text="when a person took the node over; until it has heard of that"
+    )
 
     objects = HostQuerySet.as_manager()
 

@@ -85,6 +85,7 @@ def _follow() -> int:
 
 def _refusal(error: Exception) -> "tuple[Dict[str, Any], int]":
     if isinstance(error, KitError):
-        return {"error": {"code": error.code, "message": error.message}}, error.exit_status
+        told = {**error.details, "code": error.code, "message": error.message}
+        return {"error": told}, error.exit_status
     message = "{}: {}".format(type(error).__name__, error)
     return {"error": {"code": "internal", "message": message}}, EXIT_FAILED

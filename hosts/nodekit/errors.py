@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any, Dict, Optional
+
 EXIT_FAILED = 1
 EXIT_BAD_REQUEST = 2
 EXIT_REFUSED = 75
 
 
 class KitError(Exception):
-    """The command was understood and could not be carried out. `code` is for programs."""
+    """The command was understood and could not be carried out. `code` is for programs.
+
+    `details` are values that the asker may need; they stand beside code and message.
+    """
 
     exit_status = EXIT_FAILED
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, details: Optional[Dict[str, Any]] = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.details = details or {}
 
 
 class BadRequest(KitError):
@@ -30,5 +36,14 @@ class StaleFence(KitError):
 
     exit_status = EXIT_REFUSED
 
-    def __init__(self, message: str) -> None:
-        super().__init__("stale-fence", message)
+    def __init__(self, message: str, details: Dict[str, Any]) -> None:
+        super().__init__("stale-fence", message, details)
+
+
+class OtherInstallation(KitError):
+    """The node belongs to another installation of the product."""
+
+    exit_status = EXIT_REFUSED
+
+    def __init__(self, message: str, details: Dict[str, Any]) -> None:
+        super().__init__("other-installation", message, details)

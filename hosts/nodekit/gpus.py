@@ -1,7 +1,8 @@
-"""The node's GPUs as `nvidia-smi` tells them, and who is on them."""
+"""The node's GPUs as `nvidia-smi` tells them, who is on them, and how to show only some."""
 
 from __future__ import annotations
 
+import os
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import gpuowners, nvsmi
@@ -14,6 +15,21 @@ BUSY_FIELDS = ("index", "uuid", "memory.total", "memory.used", "name")
 # The name last: it may hold commas.
 PROCESS_FIELDS = ("gpu_uuid", "pid", "used_gpu_memory", "process_name")
 MIB = 1024 * 1024
+
+# A device file of the kind, and the variable that its run-time reads.
+VARIABLES = (
+    ("/dev/nvidiactl", "CUDA_VISIBLE_DEVICES"),
+    ("/dev/kfd", "HIP_VISIBLE_DEVICES"),
+    ("/dev/davinci_manager", "ASCEND_RT_VISIBLE_DEVICES"),
+)
+
+
+def variable() -> str:
+    """The environment variable that names the devices a program may see."""
+    for device, name in VARIABLES:
+        if os.path.exists(device):
+            return name
+    return VARIABLES[0][1]
 
 
 def gpus() -> Tuple[List[Dict[str, Any]], Optional[str]]:

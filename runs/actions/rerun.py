@@ -152,6 +152,7 @@ def _new_arm(proposal: Proposal) -> Arm:
         flags=proposal.flags,
         env=source.config.env,
         port=source.config.port,
+        gpus=source.config.gpus,
         launcher=source.config.launcher,
         unit=source.config.unit,
         launcher_settings=source.config.launcher_settings,

@@ -59,6 +59,7 @@ async def acquire(story: Story) -> None:
             break
         await asyncio.sleep(settings.DURATIONS.sweep)
     story.attempt = await story.run.attempts.order_by("-n").afirst()
+    story.fence = await sync_to_async(ledger.fence_of)(story.run)
 
 
 async def resume_end(story: Story) -> None:
@@ -75,6 +76,9 @@ async def prepare(story: Story) -> None:
     found = await story.operation(Operation.Kind.PREPARE, asked)
     await sync_to_async(findings.note_facts)(story.run, _attempt(story), found["facts"])
     if story.run.state == State.PREPARING:
+        # only now it is known for sure which machine this is
+        if (who := await sync_to_async(ledger.rival)(story.run)) is not None:
+            raise Failed(Reason.SAME_MACHINE, findings.one_machine(story.run.host.name, who))
         findings.refuse_unfit(launcher, found)
         if why := findings.why_unfit(found["facts"]):
             raise Failed(Reason.NODE_UNFIT, why)
@@ -89,7 +93,7 @@ async def start_server(story: Story) -> None:
         argv=story.engine.command(
             story.config.flags, model=story.config.model, port=story.config.port
         ),
-        env=story.config.env,
+        env=findings.server_env(story.config, _attempt(story).facts),
         wall_s=None,
     )
     bounded = story.limits.of_server(request)
@@ -273,7 +277,8 @@ async def _may_have_started(story: Story) -> bool:
     if story.attempt is None:
         return False
     asked = story.attempt.operations.filter(kind=Operation.Kind.START_SERVER)
-    refused = Q(state=Operation.State.FAILED, reason=Reason.FENCED_OFF, tries=1)
+    ours_no_more = (Reason.FENCED_OFF, Reason.OTHER_INSTALLATION)
+    refused = Q(state=Operation.State.FAILED, reason__in=ours_no_more, tries=1)
     return await asked.exclude(refused).aexists()
 
 
@@ -296,9 +301,9 @@ def _server(story: Story) -> Launcher:
 
 
 def _job(story: Story, role: str) -> ProcessLauncher:
-    assert story.run.fence is not None
+    assert story.fence is not None, "acquire() comes first"
     return ProcessLauncher(
-        run=str(story.run.uid), attempt=str(_attempt(story).n), role=role, fence=story.run.fence
+        run=str(story.run.uid), attempt=str(_attempt(story).n), role=role, fence=story.fence
     )
 
 

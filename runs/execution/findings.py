@@ -56,6 +56,22 @@ def note_facts(run: Run, attempt: Attempt, facts: dict[str, Any]) -> None:
     keep_facts(host=run.host, data=facts)
 
 
+def server_env(config: ServerConfig, facts: dict[str, Any] | None) -> dict[str, str]:
+    """The server's environment; it sees the GPUs of its lease and no others."""
+    if not config.gpus:
+        return dict(config.env)
+    variable = (facts or {}).get("gpu_variable") or "CUDA_VISIBLE_DEVICES"
+    return {**config.env, variable: ",".join(map(str, config.gpus))}
+
+
+def one_machine(host: str, who: str) -> str:
+    return (
+        f"{host} turned out to be a machine that is known by another name too, and there {who}. "
+        "Nothing was started. Run it again once that is over; from now on both names wait for "
+        "each other."
+    )
+
+
 def refuse_unfit(launcher: Launcher, found: dict[str, Any]) -> None:
     """Raises :class:`Failed` if the server cannot be started on the node as it was found."""
     unfit = launcher.unfit(found)

@@ -39,6 +39,8 @@ SCHEDULERS = ("sglang::", "VLLM::", "vllm::")
 
 def of_config(config: ServerConfig) -> list[str] | None:
     """The GPUs that the server may see, by index or UUID; None: all, as far as is known."""
+    if config.gpus:
+        return [str(n) for n in config.gpus]
     for name in VISIBLE:
         given = [part.strip() for part in str(config.env.get(name) or "").split(",")]
         if all(_NAMES.fullmatch(part) for part in given):
@@ -59,7 +61,7 @@ def refuse_taken(run: Run, found: dict[str, Any] | None, launcher: Launcher | No
     what = (
         "It was left by an earlier server: end it on the node."
         if left == holders
-        else "Wait for it, end it, or give the run other GPUs (CUDA_VISIBLE_DEVICES)."
+        else "Wait for it, end it, or give the run other GPUs."
     )
     if len(holders) > 1:
         what = what.replace("It was", "They were").replace("it", "them")

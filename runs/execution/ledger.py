@@ -11,12 +11,14 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from hosts.fence import Fence
 from hosts.launchers.process import LOGS
-from hosts.models import HostLease
+from hosts.models import HostLease, Installation
+from hosts.models.lease import machines, meet
 from hosts.nodekit.failpoints import failpoint
 from runs.actions.move import move
 from runs.live import announce
-from runs.models import Attempt, Event, Level, LogStream, Operation, Run, State
+from runs.models import Attempt, Event, Level, LogStream, Operation, Run, ServerConfig, State
 from runs.models.states import ACTIVE, FINAL
 
 
@@ -36,15 +38,38 @@ def claim_due(holder: str) -> list[Run]:
 
 
 def next_queued() -> list[Run]:
-    """For every host that no run holds, the run that has waited longest."""
+    """The queued runs whose part of their host is free, those first that have waited longest.
+
+    Nobody overtakes a run that waits for the same; one that a quarantine keeps waiting, perhaps
+    for days, is overtaken.
+    """
+    machine = machines()
+    leases = list(HostLease.objects.all())
+    blocked = {_claim(machine, each.host_id, each) for each in leases if each.in_quarantine}
+    taken = {_claim(machine, each.host_id, each) for each in leases if not each.in_quarantine}
+    active = Run.objects.active().select_related("arm__config")
+    taken |= {_claim(machine, run.host_id, run.arm.config) for run in active}
     queued = Run.objects.filter(unclaimed(), state=State.QUEUED, due_at__lte=Now())
-    busy = set(HostLease.objects.filter(status="held").values_list("host_id", flat=True))
-    busy |= set(Run.objects.active().values_list("host_id", flat=True))
-    first: dict[int, Run] = {}
-    for run in queued.order_by("queued_at", "position", "pk"):
-        if run.host_id not in busy:
-            first.setdefault(run.host_id, run)
-    return list(first.values())
+    found = []
+    for run in queued.select_related("arm__config").order_by("queued_at", "position", "pk"):
+        wanted = _claim(machine, run.host_id, run.arm.config)
+        if _meets_any(wanted, blocked):
+            continue
+        if not _meets_any(wanted, taken):
+            found.append(run)
+        taken.add(wanted)
+    return found
+
+
+_Claim = tuple[str, tuple[int, ...], int | None]
+
+
+def _claim(machine: dict[int, str], host: int, what: HostLease | ServerConfig) -> _Claim:
+    return machine[host], tuple(what.gpus), what.port
+
+
+def _meets_any(wanted: _Claim, claims: set[_Claim]) -> bool:
+    return any(wanted[0] == each[0] and meet(wanted[1:], each[1:]) for each in claims)
 
 
 def claim(run: Run, holder: str) -> bool:
@@ -83,13 +108,18 @@ def release_claim(run: Run) -> None:
 @transaction.atomic
 def acquire_host(run: Run, actor: str) -> bool:
     """Lease, attempt and levels in the transaction that moves to PREPARING."""
-    fence = HostLease.grant(run.host, holder=str(run.uid), holder_name=str(run))
-    if fence is None:
-        lease = HostLease.objects.get(host=run.host)
-        text = f"{run.host} is held by {lease.holder_name}"
-        Run.objects.filter(pk=run.pk).update(waiting_for=text)
+    config = run.arm.config
+    lease = HostLease.grant(
+        run.host,
+        holder=str(run.uid),
+        holder_name=str(run),
+        gpus=config.gpus,
+        port=config.port,
+    )
+    if lease is None:
+        Run.objects.filter(pk=run.pk).update(waiting_for=(rival(run) or "")[:300])
         return False
-    Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch).update(fence=fence)
+    Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch).update(fence=lease.fence)
     failpoint("acquire.granted")
     attempt = Attempt.objects.create(run=run, n=run.attempts.count() + 1)
     for role, path in LOGS.items():
@@ -106,6 +136,19 @@ def acquire_host(run: Run, actor: str) -> bool:
         actor=actor,
     )
     return True
+
+
+def rival(run: Run) -> str | None:
+    """Who has what this run needs, in a sentence; ``None`` if nobody has."""
+    config = run.arm.config
+    lease = HostLease.in_the_way(run.host, holder=str(run.uid), gpus=config.gpus, port=config.port)
+    return lease.in_words(config.gpus, config.port) if lease else None
+
+
+def fence_of(run: Run) -> Fence:
+    """The run's claim as orders tell it; without a lease, with its last token alone."""
+    lease = HostLease.of(run.host, str(run.uid))
+    return lease.order() if lease else Fence(str(Installation.current().uid), run.fence or 0)
 
 
 @transaction.atomic

@@ -13,6 +13,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.conf import settings
 
+from hosts.fence import Fence
 from hosts.links import Links
 from hosts.nodekit.failpoints import failpoint
 from hosts.transport.errors import TransportError
@@ -44,6 +45,7 @@ class Story:
         self.links = links
         self.teller = teller
         self.attempt: Attempt | None = None
+        self.fence: Fence | None = None
         self.target: Target = run.host.target()
         self.engine = ENGINES[run.arm.config.engine]
         self.config = run.arm.config

@@ -16,12 +16,13 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.db import OperationalError
 
-from hosts.launchers.process import FENCE_KEY
+from hosts.actions.leases import note_taken_over
 from hosts.links import open_node
 from hosts.node import KitError, Node
 from hosts.nodekit.failpoints import failpoint
 from hosts.transport.errors import TransportError
 from hosts.transport.protocol import Target
+from runs.execution import orders
 from runs.models import Operation
 from runs.models.states import Reason
 
@@ -43,15 +44,14 @@ def perform(operation_id: int, worker: str = "") -> None:
         return
     operation = Operation.objects.select_related("attempt__run__host").get(pk=operation_id)
     failpoint(f"{operation.kind}.taken")
-    target = operation.attempt.run.host.target()
     try:
-        result = asyncio.run(_with_beats(operation, _on_node(target, operation)))
+        result = _carry_out(operation)
     except Overtaken:
         log.warning("%s was given to another worker; what it did here changes nothing", operation)
     except TransportError as error:
         operation.fail(reason=error.reason, error=str(error))
     except KitError as error:
-        operation.fail(reason=_kit_reason(error), error=_kit_words(error))
+        operation.fail(reason=orders.reason_of(error), error=orders.in_words(error))
     except (TimeoutError, SoftTimeLimitExceeded):
         operation.fail(reason="command-timed-out", error="The node did not answer in time.")
     except Exception as error:
@@ -65,11 +65,35 @@ def perform(operation_id: int, worker: str = "") -> None:
     failpoint(f"{operation.kind}.settled")
 
 
-async def _on_node(target: Target, operation: Operation) -> dict[str, Any]:
+def _carry_out(operation: Operation) -> dict[str, Any]:
+    """On the node, under the run's claim as it is now.
+
+    A database that was restored from a backup gives tokens that its nodes have seen already: who
+    holds the lease in it gets one above them, once.
+    """
+    lease = orders.lease_behind(operation)
+    try:
+        result = _performed(operation, orders.claimed(operation.request, lease))
+    except KitError as error:
+        raised = orders.raised(lease, error)
+        if raised is None:
+            raise
+        result = _performed(operation, orders.claimed(operation.request, raised))
+    if lease is not None and lease.host.takeover_at is not None:
+        note_taken_over(host=lease.host)
+    return result
+
+
+def _performed(operation: Operation, request: dict[str, Any]) -> dict[str, Any]:
+    target = operation.attempt.run.host.target()
+    return asyncio.run(_with_beats(operation, _on_node(target, operation.kind, request)))
+
+
+async def _on_node(target: Target, kind: str, request: dict[str, Any]) -> dict[str, Any]:
     async with open_node(target) as node:
-        failpoint(f"{operation.kind}.sent")
-        result = await VERBS[operation.kind](node, operation.request)
-        failpoint(f"{operation.kind}.carried-out")
+        failpoint(f"{kind}.sent")
+        result = await VERBS[kind](node, request)
+        failpoint(f"{kind}.carried-out")
         return result
 
 
@@ -96,21 +120,6 @@ async def _beat(operation: Operation) -> bool:
     except OperationalError:
         log.exception("the sign of life of %s could not be written", operation)
         return True  # nobody said that it has passed on; settling will tell
-
-
-def _kit_words(error: KitError) -> str:
-    if error.code != "stale-fence":
-        return str(error)
-    return (
-        f"The node has served a later holder: {error}. Nothing was done there. Another "
-        "Throughline, or another name of this machine here, uses it. If neither does, remove "
-        f".local/state/throughline/fence/{FENCE_KEY} from the login's home there."
-    )
-
-
-def _kit_reason(error: KitError) -> str:
-    known = {"stale-fence": Reason.FENCED_OFF, "cannot-start": Reason.CANNOT_START}
-    return known.get(error.code, Reason.OPERATION_FAILED)
 
 
 async def prepare(node: Node, request: dict[str, Any]) -> dict[str, Any]:

@@ -58,6 +58,7 @@ def initial_like(arm: Arm) -> dict[str, Any]:
         "env": written(arm.config.env),
         "smoke_question": arm.campaign.smoke_question,
         "smoke_answer": arm.campaign.smoke_answer,
+        "gpus": _list(arm.config.gpus),
         "host": arm.host.name,
         "share_gpus": arm.campaign.share_gpus,
         "input_tokens": load.input_tokens,

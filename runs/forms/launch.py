@@ -59,6 +59,15 @@ class LaunchForm(PlaceForm, LoadForm):
         error_messages={"required": "Name the model to serve."},
     )
     port = WholeField(min_value=1024, max_value=65535, help_text="On the host, loopback only.")
+    gpus = WholesField(
+        label="GPUs",
+        low=0,
+        high=63,
+        many=64,
+        unique=True,
+        required=False,
+        help_text="Of the host, such as 0, 1; the server sees no others. Empty: the whole host.",
+    )
     tp = WholeField(label="tp", required=False, min_value=1, max_value=4096)
     mem_fraction_static = DecimalPointField(
         label="mem fraction static", required=False, min_value=0.01, max_value=0.999
@@ -126,7 +135,7 @@ class LaunchForm(PlaceForm, LoadForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        hosts = Host.objects.reachable().order_by("name")
+        hosts = Host.objects.reachable().select_related("facts").order_by("name")
         self.fields["host"].queryset = hosts  # type: ignore[attr-defined]
         self.arms: list[PlannedArm] = []
 
@@ -136,11 +145,24 @@ class LaunchForm(PlaceForm, LoadForm):
         if told.get("smoke_answer") and not told.get("smoke_question"):
             self.add_error("smoke_question", "An answer needs its question.")
         self._plan(told)
+        self._check_gpus(told)
         self.check_load(told)
         runs = len(self.arms) * (told.get("repeats") or 1)
         if runs > MOST_RUNS:
             self.add_error("repeats", f"{runs} launches in all; at most {MOST_RUNS}.")
         return told
+
+    def _check_gpus(self, told: dict[str, Any]) -> None:
+        """Against what the host told when it was last looked at; it may never have been."""
+        named, host, tp = told.get("gpus") or [], told.get("host"), told.get("tp")
+        facts = getattr(host, "facts", None)
+        there = [gpu["index"] for gpu in facts.data.get("gpus") or []] if facts else []
+        strange = [n for n in named if n not in there]
+        if there and strange:
+            listed = ", ".join(map(str, there))
+            self.add_error("gpus", f"{host} has no GPU {strange[0]}; it has {listed}.")
+        elif named and tp and tp > len(named):
+            self.add_error("gpus", f"tp {tp} needs {tp} GPUs; {len(named)} named.")
 
     def served_model(self) -> str:
         """As requests will ask for it; the first arm's name stands for all in the preview."""

@@ -44,6 +44,7 @@ class ServerConfig(models.Model):
     flags = models.JSONField(default=dict)
     env = models.JSONField(default=dict)
     port = models.PositiveIntegerField(default=30000)
+    gpus = models.JSONField(default=list, help_text="indices; none is the whole host")
     launcher = models.CharField(max_length=20, choices=Launcher, default=Launcher.PROCESS)
     unit = models.CharField(max_length=255, blank=True)
     # systemd: {"restart_only": true}; attach: {"log": {"kind": "file", "path": …, "from": "now"}}
@@ -68,6 +69,7 @@ class ServerConfig(models.Model):
         """Twelve hex digits that are equal exactly when two configs would start the same server."""
         told = [self.engine, self.model, self.flags, self.env, self.port, self.launcher, self.unit]
         told += [self.launcher_settings] if self.launcher_settings else []
+        told += [self.gpus] if self.gpus else []  # a key without them stays what it was
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
 

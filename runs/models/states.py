@@ -72,6 +72,8 @@ class Reason(models.TextChoices):
     NODE_REBOOTED = "node-rebooted", "the node was restarted"
     SUPERVISOR_LOST = "supervisor-lost", "the supervisor on the node was killed"
     FENCED_OFF = "fenced-off", "another run has taken the host"
+    OTHER_INSTALLATION = "other-installation", "the host belongs to another installation"
+    SAME_MACHINE = "same-machine", "another run has the machine under another name"
     TIME_LIMIT = "time-limit", "the time limit was reached"
     STALLED = "stalled", "no output for too long"
     UNATTENDED = "unattended", "nobody asked for it for too long"

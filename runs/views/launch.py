@@ -111,6 +111,7 @@ def _launch(form: LaunchForm, request: HttpRequest) -> str:
                 env=told["env"],
                 port=told["port"],
                 **form.place(),
+                gpus=sorted(told["gpus"]),
             ),
         )
         for planned in form.arms

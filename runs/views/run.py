@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib import messages
@@ -12,7 +13,7 @@ from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from runs.access import get_run
+from runs.access import get_run, get_run_by_uid
 from runs.actions.cancel import cancel_run
 from runs.actions.import_job import begin_reading_again
 from runs.actions.launch import Refused
@@ -39,6 +40,12 @@ GPU_CHARTS = [
     {"key": "gpu_heat", "label": "GPU heat", "under": "°C, and % in use", "height": 108},
 ]
 PIECE = 256 * 1024  # bytes of log read from the database at once
+
+
+@require_safe
+def run_by_uid(request: HttpRequest, uid: UUID) -> HttpResponse:
+    """By the name that a host's lease and the node know a run by."""
+    return redirect(get_run_by_uid(uid))
 
 
 @require_safe

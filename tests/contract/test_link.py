@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from hosts.fence import Fence
 from hosts.launchers.process import ProcessLauncher
 from hosts.node import Node
 from hosts.transport.command import Command
@@ -97,7 +98,7 @@ async def test_a_cut_login_is_told_as_unreachable(server: Server) -> None:
 
 
 async def test_a_job_outlives_its_link_and_is_found_again(server: Server) -> None:
-    job = ProcessLauncher(run=uuid.uuid4().hex, attempt="1", role="server", fence=0)
+    job = ProcessLauncher(run=uuid.uuid4().hex, attempt="1", role="server", fence=Fence("tests", 0))
     script = "for n in 1 2 3 4 5 6 7 8; do echo line $n; sleep 0.1; done"
     async with running_proxy(server.target.port) as proxy:
         link = await connect(replace(server.target, port=proxy.port), WATCHFUL)

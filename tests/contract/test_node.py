@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hosts.fence import Fence
 from hosts.kit import build
 from hosts.launchers.process import ProcessLauncher
 from hosts.node import KIT_DIR, KitError, Node
@@ -26,7 +27,9 @@ def node(connection: SshConnection) -> Node:
 
 @pytest.fixture
 def launcher() -> ProcessLauncher:
-    return ProcessLauncher(run=uuid.uuid4().hex, attempt="1", role="server", fence=0)
+    return ProcessLauncher(
+        run=uuid.uuid4().hex, attempt="1", role="server", fence=Fence("tests", 0)
+    )
 
 
 def start(launcher: ProcessLauncher, script: str, *words: str) -> dict[str, object]:
@@ -134,8 +137,8 @@ async def test_refusals_come_with_their_code(node: Node, launcher: ProcessLaunch
 async def test_an_older_fence_is_refused(own_server: Server) -> None:
     connection = await connect(own_server.target, LIMITS)
     node, run = Node(connection), uuid.uuid4().hex
-    newer = ProcessLauncher(run=run, attempt="2", role="server", fence=5)
-    older = ProcessLauncher(run=run, attempt="1", role="server", fence=4)
+    newer = ProcessLauncher(run=run, attempt="2", role="server", fence=Fence("tests", 5))
+    older = ProcessLauncher(run=run, attempt="1", role="server", fence=Fence("tests", 4))
     await node.call("start", start(newer, "true"))
     with pytest.raises(KitError) as caught:
         await node.call("start", start(older, "true"))

@@ -16,6 +16,7 @@ import pytest
 
 from hosts.demo import machine
 from hosts.demo.node import running_demo_node
+from hosts.fence import Fence
 from hosts.launchers.process import ProcessLauncher
 from hosts.node import Node
 from hosts.transport.command import Command
@@ -25,7 +26,7 @@ from hosts.transport.ssh import SshConnection, connect
 from tests.contract import demo
 
 LIMITS = Limits(connect_s=10.0, login_s=10.0, keepalive_s=10.0, keepalive_count=3, channels=6)
-JOB = ProcessLauncher(run="r1", attempt="1", role="server", fence=0)
+JOB = ProcessLauncher(run="r1", attempt="1", role="server", fence=Fence("tests", 0))
 
 
 @pytest.fixture

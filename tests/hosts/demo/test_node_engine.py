@@ -11,6 +11,7 @@ import pytest
 
 from hosts.demo.home import ENGINE_VERSION
 from hosts.demo.node import running_demo_node
+from hosts.fence import Fence
 from hosts.launchers.process import ProcessLauncher
 from hosts.node import Node
 from hosts.transport.command import Command
@@ -52,7 +53,7 @@ async def until_healthy(node: Node, port: int) -> None:
 @pytest.mark.parametrize("how", [("python3", "-m", "sglang.launch_server"), ("sglang", "serve")])
 async def test_the_ordinary_launch_command_starts_it(tmp_path: Path, how: tuple[str, ...]) -> None:
     port = free_port()
-    job = ProcessLauncher(run="r1", attempt="1", role="server", fence=0)
+    job = ProcessLauncher(run="r1", attempt="1", role="server", fence=Fence("tests", 0))
     flags = ["--model-path", "demo/tiny", "--host", "127.0.0.1", "--port", str(port)]
     async with running_demo_node(tmp_path / "state") as demo:
         link = await connect(demo.target, LIMITS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hosts.fence import Fence
 from hosts.launchers.base import Launcher
 from hosts.launchers.process import STOP_GRACE_S, ProcessLauncher
 from hosts.launchers.servers import DetachedServer
@@ -10,7 +11,7 @@ JOB = {"run": "r1", "attempt": "2", "role": "server"}
 
 
 def launcher(role: str = "server") -> ProcessLauncher:
-    return ProcessLauncher(run="r1", attempt="2", role=role, fence=7)
+    return ProcessLauncher(run="r1", attempt="2", role=role, fence=Fence("tests", 7))
 
 
 def test_a_start_carries_everything_the_node_has_to_know() -> None:
@@ -20,7 +21,7 @@ def test_a_start_carries_everything_the_node_has_to_know() -> None:
     assert request == {
         **JOB,
         "op": "start-server-2",
-        "fence": {"key": "host", "token": 7},
+        "fence": {"owner": "tests", "token": 7, "keys": ["whole"]},
         "argv": ["python3", "-m", "x"],
         "env": {"A": "b"},
         "cwd": None,
@@ -33,7 +34,7 @@ def test_a_start_carries_everything_the_node_has_to_know() -> None:
 def test_a_stop_is_fenced_and_a_question_is_not() -> None:
     assert launcher().stop_request(grace_s=5.0) == {
         **JOB,
-        "fence": {"key": "host", "token": 7},
+        "fence": {"owner": "tests", "token": 7, "keys": ["whole"]},
         "grace_s": 5.0,
     }
     assert launcher().status_request() == JOB

@@ -21,6 +21,11 @@ WAIT_S = 20.0
 PYTHON = os.environ.get("KIT_PYTHON", sys.executable)
 
 
+def claim(token: int, *keys: str, owner: str = "tests", **more: Any) -> dict[str, Any]:
+    """What an order says of its giver's claim; without keys on the whole host."""
+    return {"owner": owner, "token": token, "keys": list(keys) or ["whole"], **more}
+
+
 class Node:
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -58,7 +63,7 @@ class Node:
     def start_request(self, *argv: str, token: int = 1, **more: Any) -> dict[str, Any]:
         request = self.job(
             op="op-1",
-            fence={"key": "host-1", "token": token},
+            fence=claim(token),
             argv=list(argv),
             env={},
             cwd=None,
@@ -75,7 +80,7 @@ class Node:
         return self.call("status", self.job())
 
     def stop(self, grace_s: float = 3.0, token: int = 1) -> Any:
-        fence = {"key": "host-1", "token": token}
+        fence = claim(token)
         return self.call("stop", self.job(fence=fence, grace_s=grace_s))
 
     def ended(self) -> Any:

@@ -14,7 +14,7 @@ import pytest
 
 from hosts.nodekit import nvsmi, proc
 
-from .conftest import Node, wait_for
+from .conftest import Node, claim, wait_for
 
 FAKE = Path(__file__).with_name("fake_nvidia_smi.py")
 GPU = {
@@ -82,7 +82,7 @@ class Cards:
         return found[0]
 
     def stop(self) -> dict[str, Any]:
-        fence = {"key": "host-1", "token": 1}
+        fence = claim(1)
         stopped = self.node.call("stop", self.node.job(role="gpu", fence=fence, grace_s=3.0))
         exit_: dict[str, Any] = stopped["status"]["exit"]
         return exit_

@@ -15,7 +15,7 @@ import pytest
 
 from hosts.nodekit import jsonfile, proc
 
-from .conftest import Node, alive, wait_for
+from .conftest import Node, alive, claim, wait_for
 
 # Two generations: the middle one leaves the session and goes away, its child stays behind.
 RUNAWAY = """
@@ -118,20 +118,12 @@ def test_it_refuses_an_older_fence(node: Node) -> None:
     node.start("sleep", "60", token=5)
     for command, request in (
         ("start", node.start_request("sleep", "60", token=4, attempt="2")),
-        ("stop", node.job(fence={"key": "host-1", "token": 4}, grace_s=1)),
+        ("stop", node.job(fence=claim(4), grace_s=1)),
     ):
         status, reply = node.ask(command, request)
         assert (status, reply["error"]["code"]) == (75, "stale-fence")
     assert node.status()["state"] == "running"
     assert not (node.root / "runs/7/2/server/started.json").exists()
-
-
-def test_an_older_fence_of_another_key_is_admitted(node: Node) -> None:
-    node.start("sleep", "60", token=5)
-    other = {"key": "host-2", "token": 1}
-    assert node.start("sleep", "60", attempt="2", fence=other)["outcome"] == "started"
-    stop = node.job(attempt="2", fence=other, grace_s=1)
-    assert node.call("stop", stop)["outcome"] == "stopped"
 
 
 def test_stop_ends_the_whole_group(node: Node) -> None:

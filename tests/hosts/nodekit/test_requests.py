@@ -47,8 +47,12 @@ def test_an_unknown_command_gets_an_error_object(node: Node, command: str) -> No
         ("files", {"server.log": "x"}), ("limits", None),
         ("limits", {"wall_s": -1, "stop_grace_s": 1}),
         ("limits", {"wall_s": None}), ("limits", {"wall_s": True, "stop_grace_s": 1}),
-        ("fence", {"key": "host-1"}), ("fence", {"key": "a/b", "token": 1}),
-        ("fence", {"key": "host-1", "token": "1"}), ("fence", {"key": "host-1", "token": True}),
+        ("fence", {"owner": "x", "keys": ["whole"]}),
+        ("fence", {"owner": "x", "keys": ["a/b"], "token": 1}),
+        ("fence", {"owner": "x", "keys": [], "token": 1}),
+        ("fence", {"owner": 3, "keys": ["whole"], "token": 1}),
+        ("fence", {"owner": "x", "keys": ["whole"], "token": "1"}),
+        ("fence", {"owner": "x", "keys": ["whole"], "token": True}),
     ],
 )  # fmt: skip
 def test_a_wrong_key_is_refused_by_name_and_starts_nothing(

@@ -12,7 +12,7 @@ from people.models import Person
 from runs.actions.cancel import cancel_run
 from runs.actions.move import NotAllowed, move
 from runs.execution import ledger
-from runs.models import Operation, Reason, Run, State
+from runs.models import Arm, Operation, Reason, Run, ServerConfig, State
 
 
 def expire(run: Run) -> None:
@@ -67,8 +67,51 @@ def test_a_host_has_one_run_at_a_time(runs: list[Run]) -> None:
     )
     assert not ledger.acquire_host(second, "a")
     second.refresh_from_db()
-    assert second.waiting_for == f"node is held by {runs[0]}"
+    assert second.waiting_for.startswith(f"node is held by {runs[0]} since ")
     assert ledger.claim_due("c") == []
+
+
+def on_gpus(run: Run, gpus: list[int], port: int) -> Run:
+    ServerConfig.objects.filter(pk=run.arm.config_id).update(gpus=gpus, port=port)
+    return Run.objects.select_related("host", "arm__config").get(pk=run.pk)
+
+
+def test_runs_on_other_gpus_share_a_host_and_one_on_the_same_waits(runs: list[Run]) -> None:
+    first, second = on_gpus(runs[0], [0], 1), on_gpus(runs[1], [1], 2)
+    assert ledger.claim_due("a") == [first, second]
+    for run in (first, second):
+        run = Run.objects.select_related("host", "arm__config").get(pk=run.pk)
+        state = {"allowed_from": [State.QUEUED], "to": State.ACQUIRING}
+        move(run, **state, epoch=run.claim_epoch, actor="a")
+        assert ledger.acquire_host(run, "a")
+    assert ledger.claim_due("a") == []  # the other two launches are of the same arms
+    ledger.end(
+        Run.objects.get(pk=first.pk), to=State.FAILED, reason=Reason.INTERNAL, text="x", actor="a"
+    )
+    assert ledger.claim_due("a") == [runs[3]]
+
+
+def test_nobody_overtakes_a_run_that_waits_for_the_whole_host(runs: list[Run]) -> None:
+    acquire(on_gpus(runs[0], [0], 1))
+    last = runs[3]
+    beside = ServerConfig.objects.create(engine="sglang", model="/m", gpus=[1], port=3)
+    arm = Arm.objects.get(pk=last.arm_id)
+    arm.pk, arm.name, arm.config, arm.position = None, "beside", beside, 9
+    arm.save()
+    Run.objects.filter(pk=last.pk).update(arm=arm)
+    assert ledger.next_queued() == []  # the two before it want the whole host
+    Run.objects.filter(pk__in=[runs[1].pk, runs[2].pk]).delete()
+    assert ledger.next_queued() == [last]
+
+
+def test_a_quarantine_is_overtaken_by_runs_on_other_gpus(runs: list[Run]) -> None:
+    lost = on_gpus(runs[0], [0], 1)
+    acquire(lost)
+    HostLease.quarantine(lost.host, str(lost.uid), "it survived KILL")
+    Run.objects.filter(pk=lost.pk).delete()
+    other = on_gpus(runs[1], [1], 2)
+    assert ledger.next_queued() == [other]
+    assert runs[3].arm_id == lost.arm_id
 
 
 def test_the_fence_rises_with_every_grant(runs: list[Run]) -> None:
@@ -87,7 +130,7 @@ def test_the_end_frees_the_host_and_the_claim(run: Run) -> None:
     run.refresh_from_db()
     assert run.ended_at
     assert run.claim_holder == ""
-    assert HostLease.objects.get(host=run.host).status == "free"
+    assert not HostLease.objects.filter(host=run.host).exists()
 
 
 def test_a_lost_run_keeps_its_host(run: Run) -> None:

@@ -57,7 +57,7 @@ def test_it_tells_who_holds_a_host_and_what_is_simulated(member: Client) -> None
     run = measuring()
     host = make_host("demo", simulated=True)
     make_facts(host, gpus=[], gpu_note="nvidia-smi is not installed")
-    HostLease.grant(host, holder=str(run.pk), holder_name=f"Run {run.pk}")
+    HostLease.grant(host, holder=str(run.uid), holder_name=f"Run {run.pk}")
     page = text(member.get("/"))
     assert f"Run {run.pk}</a></b>" in page
     assert "simulated" in page
