@@ -38,26 +38,33 @@ async def open_node(target: Target) -> AsyncIterator[Node]:
 
 
 class Links:
-    """One kept connection per target, made anew when it was lost.
+    """One kept connection per target and run, made anew when it was lost.
 
-    sshd drops connections beyond ``MaxStartups``, so each process holds one per host.
+    A run follows a few files at once; several runs on one host would soon want more channels than
+    a connection may have.
     """
 
     def __init__(self) -> None:
-        self._nodes: dict[Target, Node] = {}
-        self._locks: dict[Target, asyncio.Lock] = {}
+        self._nodes: dict[tuple[Target, str], Node] = {}
+        self._locks: dict[tuple[Target, str], asyncio.Lock] = {}
 
-    async def node(self, target: Target) -> Node:
+    async def node(self, target: Target, run: str) -> Node:
         """The node behind ``target``; raises the transport's errors while it cannot be reached."""
-        lock = self._locks.setdefault(target, asyncio.Lock())
+        lock = self._locks.setdefault((target, run), asyncio.Lock())
         async with lock:
-            node = self._nodes.get(target)
+            node = self._nodes.get((target, run))
             if node is None or node.connection.closed:
                 connection = await connect(target, limits())
                 node = Node(connection)
                 await node.ensure_kit()
-                self._nodes[target] = node
+                self._nodes[target, run] = node
             return node
+
+    async def leave(self, run: str) -> None:
+        """Nothing is read for this run any more."""
+        for key in [key for key in self._nodes if key[1] == run]:
+            await self._nodes.pop(key).connection.close()
+            self._locks.pop(key, None)
 
     async def close(self) -> None:
         for node in self._nodes.values():

@@ -30,7 +30,7 @@ async def follow(
     flush = sync_to_async(recorder.flush)
     while True:
         try:
-            node = await links.node(target)
+            node = await links.node(target, job["run"])
             request = {**job, "path": recorder.stream.path, "offset": recorder.position}
             async with node.follow({**request, "wait": True}) as chunks:
                 await told(None)

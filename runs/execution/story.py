@@ -207,6 +207,7 @@ class Story:
         for task in self.following.values():
             task.cancel()
         await asyncio.gather(*self.following.values(), return_exceptions=True)
+        await self.links.leave(str(self.run.uid))
 
 
 def _reason(value: str) -> Reason:
