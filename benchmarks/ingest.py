@@ -83,10 +83,13 @@ class Node:
         self.recorder = Recorder(stream, ENGINES["sglang"].log_reader, store_engine_records)
 
     async def start(self, python: str, rate: int, seconds: float) -> None:
+        from hosts.fence import Fence
         from hosts.launchers.process import ProcessLauncher
 
-        launcher = ProcessLauncher(run=self.job["run"], attempt="1", role="server", fence=1)
-        node = await self.links.node(self.target)
+        launcher = ProcessLauncher(
+            run=self.job["run"], attempt="1", role="server", fence=Fence("benchmark", 1)
+        )
+        node = await self.links.node(self.target, self.job["run"])
         request = launcher.start_request(
             op="write",
             argv=[python, "{job_dir}/log_writer.py", str(rate), str(seconds)],
@@ -106,14 +109,14 @@ class Node:
         await follow(self.links, self.target, self.job, self.recorder, told)
 
     async def written(self) -> int:
-        node = await self.links.node(self.target)
+        node = await self.links.node(self.target, self.job["run"])
         status = await node.call("status", self.job)
         return int(status["log_bytes"] or 0)
 
     async def check(self) -> Stored:
         from runs.models import LogStream, Sample
 
-        node = await self.links.node(self.target)
+        node = await self.links.node(self.target, self.job["run"])
         digest = await node.call("digest", {**self.job, "path": "server.log"}, timeout=120)
 
         def look() -> Stored:
@@ -126,7 +129,7 @@ class Node:
 
     async def throw_away(self) -> tuple[int, float]:
         """The floor: (lines, seconds) of the same bytes over the same link, split and forgotten."""
-        node = await self.links.node(self.target)
+        node = await self.links.node(self.target, self.job["run"])
         request = {**self.job, "path": "server.log", "offset": 0, "wait": False}
         began, lines = time.perf_counter(), 0
         async with node.follow(request) as chunks:

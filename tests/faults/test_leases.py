@@ -6,12 +6,17 @@ import json
 import uuid
 from typing import Any
 
+import pytest
+
 from hosts.actions.leases import take_over
 from hosts.models import Host, HostEvent, HostLease, Installation
 from runs.execution.conductor import Conductor
 from runs.models import Operation, Reason, Run, ServerConfig, State
 from tests.contract.sshd import free_port
 from tests.faults.conftest import Scene, conduct, fresh, nothing_is_left, until_state
+
+# long enough in getting ready that all four are seen at once
+SLOW = {"SIM_STARTUP_S": "12"}
 
 
 def fence_file(scene: Scene) -> Any:
@@ -31,20 +36,22 @@ def environment_of(pid: int) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
-def test_four_servers_of_one_gpu_each_run_at_once_and_see_their_gpu_only(scene: Scene) -> None:
-    load = {"levels": [2], "requests_per_level": 24, "max_tokens": 48}
-    runs = [on_gpu(scene, gpu, **load) for gpu in range(4)]
+def test_four_servers_of_one_gpu_each_run_at_once_and_see_their_gpu_only(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.faults.conftest.END_S", 200.0)  # four at once on few cores
+    runs = [on_gpu(scene, gpu, levels=[2], requests_per_level=6, env=SLOW) for gpu in range(4)]
     seen: list[dict[str, str]] = []
 
     async def look(_: Conductor, first: Run) -> None:
         for run in runs:
-            await until_state(run, State.MEASURING, 40.0)
+            await until_state(run, State.WAITING_READY, 60.0)
         assert await HostLease.objects.acount() == 4
         for run in runs:
             attempt = await run.attempts.aget()
             seen.append(environment_of(attempt.server["pid"]))
         for run in runs:
-            await until_state(run, State.SUCCEEDED, 40.0)
+            await until_state(run, State.SUCCEEDED, 100.0)
 
     conduct(runs[0], look)
     assert [env["CUDA_VISIBLE_DEVICES"] for env in seen] == ["0", "1", "2", "3"]

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from hosts.fence import Fence
 from hosts.launchers.kept import AttachLauncher, SystemdLauncher
 from hosts.launchers.process import ProcessLauncher
 from hosts.launchers.servers import DetachedServer, server_launcher
 from hosts.launchers.setup import WRAPPER, unit_setup
 
-JOB = ProcessLauncher(run="r1", attempt="2", role="server", fence=7)
+JOB = ProcessLauncher(run="r1", attempt="2", role="server", fence=Fence("tests", 7))
 FILE = "/home/ops/.local/state/throughline/units/llm.service/command.json"
 GOOD: dict[str, Any] = {
     "unit": "llm.service",
@@ -42,7 +43,7 @@ def found(listeners: Any = (), **changes: Any) -> dict[str, Any]:
 def test_a_unit_is_a_job_whose_program_keeps_it() -> None:
     request = systemd().start_request(op="o", argv=["python3", "-m", "x"], env={"A": "b"}, wall_s=9)
     assert request["argv"][3:] == ["keep", "{job_dir}/watch.json"]
-    assert request["fence"] == {"key": "host", "token": 7}
+    assert request["fence"] == {"owner": "tests", "token": 7, "keys": ["whole"]}
     assert request["env"] == {"A": "b"}
     spec = json.loads(request["files"]["watch.json"])
     assert spec["command"] == {"argv": ["python3", "-m", "x"], "env": ["A"], "cwd": None}
