@@ -14,7 +14,7 @@ import pytest
 
 from hosts.nodekit import failpoints
 
-from .conftest import Node, alive, wait_for
+from .conftest import Node, alive, claim, wait_for
 
 KIT = Path(failpoints.__file__).parent
 CALL = re.compile(r'failpoint\("([a-z.-]+)"\)')
@@ -76,7 +76,7 @@ def test_whatever_dies_one_program_runs_and_stop_leaves_nothing(
     assert state in ("running", "lost")
     if state == "running":
         wait_for(lambda: (node.job_dir / "server.log").read_text() == "x\n")
-    stop = node.job(fence={"key": "host-1", "token": 1}, grace_s=1.0)
+    stop = node.job(fence=claim(1), grace_s=1.0)
     said += armed(node, name, does, "stop", stop)
     outcome = node.stop()["outcome"]
     assert outcome in ("stopped", "already-exited")
