@@ -48,7 +48,7 @@ class Links:
         self._nodes: dict[tuple[Target, str], Node] = {}
         self._locks: dict[tuple[Target, str], asyncio.Lock] = {}
 
-    async def node(self, target: Target, run: str) -> Node:
+    async def node(self, target: Target, run: str = "") -> Node:
         """The node behind ``target``; raises the transport's errors while it cannot be reached."""
         lock = self._locks.setdefault((target, run), asyncio.Lock())
         async with lock:

@@ -24,6 +24,7 @@ async def correct(story: Story) -> None:
     story.attempt = await story.run.attempts.order_by("-n").afirst()
     if story.attempt is None:
         return
+    story.fence = await sync_to_async(ledger.fence_of)(story.run)
     decided = await sync_to_async(findings.decided_end)(story.attempt)
     stop = execute.stop_request(story)
     try:

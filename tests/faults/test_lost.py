@@ -205,5 +205,5 @@ def test_f60_a_process_that_survives_everything_leaves_the_host_in_quarantine(
     run = conduct(scene.run(**ENDLESS), cancel)
     assert (run.state, run.reason) == (State.CANCELLED, Reason.BY_PERSON)
     assert run.reason_text == "(unconfirmed) stopped by owner"
-    assert HostLease.objects.filter(holder=str(run.uid)).exists()
+    assert HostLease.objects.get(holder=str(run.uid)).in_quarantine
     assert Operation.objects.filter(attempt__run=run, kind=Operation.Kind.STOP).count() > 1

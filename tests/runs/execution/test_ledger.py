@@ -138,7 +138,8 @@ def test_a_lost_run_keeps_its_host(run: Run) -> None:
     ledger.end(
         run, to=State.LOST, reason=Reason.UNREACHABLE, text="gone", actor="a", quarantine="gone"
     )
-    assert HostLease.objects.get(host=run.host).status == "held"
+    lease = HostLease.objects.get(host=run.host)
+    assert (lease.status, lease.why) == ("quarantined", "gone")
 
 
 def test_an_operation_is_planned_once_and_taken_once(run: Run) -> None:

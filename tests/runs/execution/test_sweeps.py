@@ -68,20 +68,21 @@ def test_a_run_that_waits_for_a_day_is_ended_and_says_for_what(run: Run, setting
     assert run.reason_text == "It waited for 24 h, its turn never came. node is held by Run 9"
 
 
-def test_a_lease_is_freed_for_a_run_that_has_ended_and_kept_for_one_that_is_lost(
-    runs: list[Run],
-) -> None:
+def test_a_lease_is_freed_for_a_run_that_has_ended_but_no_quarantine(runs: list[Run]) -> None:
     acquire(runs[0])
+    mine = HostLease.objects.filter(holder=str(runs[0].uid))
     sweeps.free_forgotten()
-    assert HostLease.objects.filter(holder=str(runs[0].uid)).exists()
+    assert mine.exists()
     ledger.end(
         runs[0], to=State.LOST, reason=Reason.UNREACHABLE, text="x", actor="a", quarantine="x"
     )
+    for state in (State.LOST, State.FAILED):
+        Run.objects.filter(pk=runs[0].pk).update(state=state)
+        sweeps.free_forgotten()
+        assert mine.exists()  # a person frees it, or late evidence
+    mine.update(status=HostLease.Status.HELD, why="")
     sweeps.free_forgotten()
-    assert HostLease.objects.filter(holder=str(runs[0].uid)).exists()
-    Run.objects.filter(pk=runs[0].pk).update(state=State.FAILED)
-    sweeps.free_forgotten()
-    assert not HostLease.objects.filter(holder=str(runs[0].uid)).exists()
+    assert not mine.exists()
 
 
 def test_only_a_lost_run_is_claimed_for_late_evidence(run: Run) -> None:

@@ -105,7 +105,7 @@ def test_more_of_everything_takes_no_more_queries(
         measuring()
         compared(f"Question {i}?")
         make_facts(make_host(f"host-{i}"))
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(16):
         member.get("/")
 
 
