@@ -84,7 +84,7 @@ def test_more_hosts_take_no_more_queries(
 ) -> None:
     for i in range(8):
         make_facts(make_host(f"host-{i}"))
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         member.get("/hosts/")
 
 
