@@ -190,12 +190,12 @@ def make_samples(
     stream: LogStream, output_tps: Sequence[float], *, began: float = 1_780_000_000.0, **values: Any
 ) -> list[Sample]:
     """One decode line per value and second, numbered on from the stream's next number."""
-    defaults: dict[str, Any] = {"running": 16, "waiting": 0, "accept_len": 2.6, "token_usage": 0.5}
+    defaults: dict[str, Any] = {"phase": Sample.Phase.DECODE, "running": 16, "waiting": 0}
+    defaults |= {"accept_len": 2.6, "token_usage": 0.5}
     samples = Sample.objects.bulk_create(
         Sample(
             stream=stream,
             seq=stream.next_seq + i,
-            phase=Sample.Phase.DECODE,
             time=began + i,
             output_tps=tps,
             offset=(stream.next_seq + i) * 200,

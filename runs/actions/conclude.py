@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import transaction
 
-from runs.actions.levelfacts import decode_lines, level_facts
+from runs.actions.levelfacts import decode_lines, interval_lines, level_facts
 from runs.caveats.base import Finding
 from runs.caveats.gather import gather
 from runs.caveats.registry import find_caveats, find_load_caveats
@@ -46,7 +46,7 @@ def in_window(samples: Iterable[Sample], level: Level) -> list[Sample]:
 def as_record(row: Sample) -> base.Sample:
     """The row as the pure modules know it."""
     return base.Sample(
-        phase="prefill" if row.phase == Sample.Phase.PREFILL else "decode",
+        phase=row.phase,  # type: ignore[arg-type]
         time=row.printed_time or None,
         rank=row.rank or None,
         running=row.running,
@@ -82,6 +82,7 @@ def measure_by_log(level: Level) -> None:
 
 def _measure(level: Level, all_samples: Sequence[Sample]) -> None:
     samples = in_window(all_samples, level)
+    samples = samples or interval_lines(all_samples, level.started, level.ended)
     level.accept_len = level_accept_len(map(as_record, samples))
     level.running_mean = _mean(sample.running for sample in samples)
     level.waiting_mean = _mean(sample.waiting for sample in samples)

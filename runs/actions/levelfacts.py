@@ -10,6 +10,7 @@ from django.db.models import F, Max
 from runs.caveats.load import LevelFacts
 from runs.drivers.gpu_records import IDLE
 from runs.metrics.gpu import AT_WORK, GpuWindow, gpu_windows
+from runs.metrics.passes import VLLM_SECONDS
 from runs.models import Arm, Attempt, GpuSample, Level, LogStream, Sample
 
 JUDGED = (
@@ -74,6 +75,22 @@ def _fastest_of_arm(arm: Arm) -> int | None:
     working = told.exclude(idle__gt=0).exclude(utilization__lt=AT_WORK)
     found: int | None = working.aggregate(most=Max("sm_mhz"))["most"]
     return found
+
+
+def interval_lines(
+    samples: Iterable[Sample], start: float | None, end: float | None
+) -> list[Sample]:
+    """vLLM's lines whose ten seconds lie within [start, end], epoch seconds; none if not known."""
+    if start is None or end is None:
+        return []
+    return [
+        sample
+        for sample in samples
+        if sample.phase in (Sample.Phase.INTERVAL, Sample.Phase.SPEC_INTERVAL)
+        and sample.time is not None
+        and start <= sample.time - VLLM_SECONDS
+        and sample.time <= end
+    ]
 
 
 def tokens_told(lines: Sequence[Sample]) -> tuple[float | None, float | None]:

@@ -91,23 +91,31 @@ def _near(printed: float, computed: float, divisor: int) -> bool:
 
 
 def level_accept_len(samples: Iterable[Sample]) -> float | None:
-    """Give the accept len over several decode lines: all tokens over all verifications.
+    """Give the accept len over several lines: all tokens over all verifications.
 
-    Each line covers the same number of forward passes, so its verifications are in proportion to
-    its running requests. Where a line does not say how many ran, the plain mean is given instead.
+    Each decode line covers the same number of forward passes, so its verifications are in
+    proportion to its running requests; those of a vLLM interval to the tokens it drafted. Where a
+    line does not say how many, the plain mean is given instead.
     """
     pairs = [
-        (each.accept_len, each.running)
+        (each.accept_len, _verifications(each))
         for each in samples
-        if each.phase == "decode" and each.accept_len is not None
+        if each.phase in ("decode", "spec_interval") and each.accept_len is not None
     ]
     if not pairs:
         return None
-    weights = [running for _, running in pairs if running]
+    weights = [weight for _, weight in pairs if weight]
     if len(weights) < len(pairs):
         return sum(length for length, _ in pairs) / len(pairs)
-    tokens = sum(length * running for length, running in pairs if running)
-    return tokens / sum(weights)
+    return sum(length * weight for length, weight in pairs if weight) / sum(weights)
+
+
+def _verifications(line: Sample) -> int | None:
+    """A number in proportion to the verifications that a line of its kind covers."""
+    if line.phase == "decode":
+        return line.running
+    drafted = line.extras.get("drafted_tokens")
+    return drafted if isinstance(drafted, int) else None
 
 
 def pooled_accept_len(samples: Iterable[Sample], draft_tokens: int) -> float | None:

@@ -89,7 +89,8 @@ def going_on(runs: Sequence[Run]) -> list[Now]:
 
 
 def _last_samples(attempts: Sequence[int]) -> dict[int, Sample]:
-    newest = Sample.objects.filter(stream=OuterRef("pk"), phase=Sample.Phase.DECODE)
+    speeds = (Sample.Phase.DECODE, Sample.Phase.INTERVAL)
+    newest = Sample.objects.filter(stream=OuterRef("pk"), phase__in=speeds)
     streams = LogStream.objects.filter(
         attempt__in=attempts, role=LogStream.Role.SERVER
     ).values_list(Subquery(newest.order_by("-seq").values("pk")[:1]), flat=True)

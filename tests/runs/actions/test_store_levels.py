@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from runs.actions.conclude import measure_by_log
 from runs.actions.store_records import (
     epoch,
     level_values,
@@ -17,7 +18,15 @@ from runs.actions.store_records import (
 from runs.drivers.load_records import LevelEnd, Progress
 from runs.engines import base
 from runs.models import Event, Level, Operation
-from tests.factories import make_arm, make_attempt, make_campaign, make_run, make_stream
+from tests.factories import (
+    make_arm,
+    make_attempt,
+    make_campaign,
+    make_level,
+    make_run,
+    make_samples,
+    make_stream,
+)
 
 
 def ended(requests: int, failed: int = 0) -> LevelEnd:
@@ -117,3 +126,19 @@ def test_what_looks_like_a_crash_after_we_stopped_the_server_is_its_way_to_stop(
     store_engine_records(stream, late, now=0.0)
     kinds = [event.kind for event in Event.objects.order_by("line")]
     assert kinds == ["crash", "crash", "server-stopping"]
+
+
+@pytest.mark.django_db
+def test_a_vllm_level_is_measured_by_the_intervals_that_lie_within_it() -> None:
+    run = make_run(make_arm(make_campaign()))
+    level = make_level(make_attempt(run), 16, 900.0, started=1_000.0, ended=1_035.0)
+    stream = make_stream(level.attempt)
+    interval = {"waiting": 0, "accept_len": None, "phase": "interval", "token_usage": None}
+    # the first began before the level, the last ended after it
+    for ended, running in ((1_006.0, 99), (1_016.0, 16), (1_026.0, 12), (1_036.0, 1)):
+        make_samples(stream, [900.0], began=ended, **interval, running=running)
+    told = {"phase": "spec_interval", "running": None, "waiting": None, "accept_len": 2.5}
+    make_samples(stream, [0.0], began=1_026.0, **told, extras={"drafted_tokens": 90})
+    measure_by_log(level)
+    level.refresh_from_db()
+    assert (level.running_mean, level.waiting_mean, level.accept_len) == (14.0, 0.0, 2.5)

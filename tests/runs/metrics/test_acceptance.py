@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runs.engines.base import Sample
 from runs.metrics.acceptance import definition, inclusive_rate, level_accept_len, strict_rate
 from tests.runs.samples import decode, prefill
 
@@ -48,3 +51,14 @@ def test_without_running_it_is_the_plain_mean_and_without_lines_unknown() -> Non
     lines = [decode(accept_len=2.0, running=None), decode(accept_len=3.0, running=10)]
     assert level_accept_len(lines) == 2.5
     assert level_accept_len([decode(), prefill()]) is None
+
+
+def test_the_accept_len_of_intervals_weighs_each_by_what_it_drafted() -> None:
+    def interval(length: float, drafted: int) -> Sample:
+        extras = {"drafted_tokens": drafted}
+        return replace(
+            decode(accept_len=length), phase="spec_interval", running=None, extras=extras
+        )
+
+    lines = [interval(2.0, 300), interval(3.0, 100)]
+    assert level_accept_len(lines) == pytest.approx((2 * 300 + 3 * 100) / 400)
