@@ -10,6 +10,7 @@ from ninja import Query, Router, Schema
 from runs.access import get_arms
 from runs.comparisons import Compared, Pair, compare_arms
 from runs.differences import caveats, differences
+from runs.gains import Gain, gains
 from runs.judging import Judged
 from runs.metrics.verdict import Verdict
 
@@ -70,6 +71,32 @@ class JudgementOut(Schema):
     levels: list[VerdictOut]
 
 
+class BarOut(Schema):
+    """A factor of output tok/s; ``ratio`` is after over before, ``low`` and ``high`` bound it."""
+
+    key: str
+    before: float
+    after: float
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+class LedgerOut(Schema):
+    """Why, at one level: the product of the bars' ratios is ``ratio``, exactly.
+
+    ``missing`` says why there are no bars, ``whole_level`` why ramp and drain are in them.
+    """
+
+    concurrency: int
+    ratio: float
+    bars: list[BarOut]
+    break_even: float | None
+    margin: float | None
+    missing: str
+    whole_level: str
+
+
 class PairOut(Schema):
     base: int
     other: int
@@ -77,6 +104,7 @@ class PairOut(Schema):
     provisional: bool
     verdict: JudgementOut | None  # none while an arm has no finished launch
     levels: list[ChangeOut]
+    ledger: list[LedgerOut]
     differences: list[DifferenceOut]
 
 
@@ -145,6 +173,22 @@ def judgement_out(judged: Judged) -> JudgementOut:
     )
 
 
+def ledger_out(gain: Gain) -> LedgerOut:
+    found = gain.ledger
+    return LedgerOut(
+        concurrency=gain.concurrency,
+        ratio=gain.after / gain.before,
+        bars=[
+            BarOut(**{name: getattr(bar, name) for name in BarOut.model_fields})
+            for bar in found.bars
+        ],
+        break_even=found.break_even,
+        margin=found.margin,
+        missing=found.missing,
+        whole_level=gain.whole,
+    )
+
+
 def verdict_out(found: Verdict) -> VerdictOut:
     same = {"ratio", "low", "high", "p", "p_adjusted", "factor", "more", "likely", "concurrency"}
     return VerdictOut(
@@ -165,6 +209,10 @@ def pair_out(pair: Pair) -> PairOut:
         levels=[
             ChangeOut(**{name: getattr(change, name) for name in ChangeOut.model_fields})
             for change in pair.changes
+        ],
+        ledger=[
+            ledger_out(gain)
+            for gain in gains(pair.base, pair.other, [row.concurrency for row in pair.rows])
         ],
         differences=[
             DifferenceOut(**{name: getattr(row, name) for name in DifferenceOut.model_fields})

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from django.test import Client
 
-from tests.factories import make_arm, make_campaign, make_measured_run
+from tests.factories import (
+    make_arm,
+    make_attempt,
+    make_campaign,
+    make_level,
+    make_measured_run,
+    make_run,
+    make_samples,
+    make_stream,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -62,3 +73,29 @@ def test_single_launches_have_no_interval(member: Client) -> None:
     assert told["sweep"]["word"] == "single launch, a hint"
     assert (told["sweep"]["low"], told["sweep"]["p"]) == (None, None)
     assert told["sweep"]["remarks"] == ["larger than the usual noise"]
+
+
+def test_the_ledger_multiplies_to_the_change(member: Client) -> None:
+    campaign = make_campaign()
+    a, b = make_arm(campaign), make_arm(campaign, "steps=2", steps=2)
+    for arm, (tps, length) in zip((a, b), ((1600.0, 1.9), (1900.0, 2.6)), strict=True):
+        attempt = make_attempt(make_run(arm))
+        make_level(attempt, 16, tps * 0.98, started=1000.0, ended=1100.0)
+        make_samples(make_stream(attempt), [tps] * 90, began=1005.0, accept_len=length)
+    (told,) = member.get(f"/api/v1/compare?arms={a.pk}~{b.pk}").json()["pairs"][0]["ledger"]
+    ratios = {bar["key"]: bar["ratio"] for bar in told["bars"]}
+    assert list(ratios) == ["occupancy", "accept_len", "steps", "remainder"]
+    assert math.prod(ratios.values()) == pytest.approx(told["ratio"])
+    assert told["ratio"] == pytest.approx(1900 / 1600)
+    assert told["break_even"] == pytest.approx(2.6 * 1600 / 1900)
+    assert (told["missing"], told["whole_level"]) == ("", "")
+
+
+def test_a_ledger_without_a_log_says_whose_is_missing(member: Client) -> None:
+    campaign = make_campaign()
+    a, b = make_arm(campaign), make_arm(campaign, "steps=2", steps=2)
+    make_measured_run(a, {1: 100.0})
+    make_measured_run(b, {1: 150.0})
+    (told,) = member.get(f"/api/v1/compare?arms={a.pk}~{b.pk}").json()["pairs"][0]["ledger"]
+    assert told["bars"] == [] and told["ratio"] == pytest.approx(1.5)
+    assert told["missing"] == "needs the server's log of steps=1 and steps=2"
