@@ -2,6 +2,7 @@
 
 from runs.caveats.base import Finding
 from runs.engines.base import JSON, Damaged, Event, Request, Sample
+from runs.engines.redact import redact_text
 from runs.readers.reading import Reading, Row
 from runs.readers.results.base import ResultRow
 from runs.readers.results.case_row import field_case_row
@@ -54,7 +55,18 @@ def answer(reading: Reading) -> dict[str, JSON]:
         found["requests"] = [_request_json(each) for each in reading.requests]
     if reading.segments:
         found["segments"] = [each.told for each in reading.segments]
-    return found
+    return {key: each if key == "samples" else covered(each) for key, each in found.items()}
+
+
+def covered(value: JSON) -> JSON:
+    """Cover every secret in the texts of a value, whoever put it there."""
+    if isinstance(value, str):
+        return redact_text(value)
+    if isinstance(value, list):
+        return [covered(each) for each in value]
+    if isinstance(value, dict):
+        return {key: covered(each) for key, each in value.items()}
+    return value
 
 
 def sample_json(sample: Sample) -> dict[str, JSON]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from runs.engines.base import JSON, Event, Sample
+from runs.engines.redact import redact_text
 from runs.readers.carriers import Origin
 from runs.readers.context import flag_settings, launch_flags, loose_flags, server_settings
 from runs.readers.words import shell_words
@@ -75,7 +76,7 @@ class Lives:
         match = _HEADING.match(text)
         words = match[1].rstrip(" =-#") if match else _launch(text) or _few_words(text)
         if words:
-            self._stream(origin).heading = words
+            self._stream(origin).heading = redact_text(words)
 
     def results(self, source: str | None, line: int) -> None:
         """Take the end of a block of results: the client's run is over."""

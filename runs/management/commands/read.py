@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from runs.engines.redact import redact_text
 from runs.readers.broken import MOST, json_problem
 from runs.readers.reading import Reading
 from runs.readers.text import read, read_file
@@ -35,7 +36,7 @@ class Command(BaseCommand):
             return
         for name in files:
             reading = _reading(name)
-            self.stdout.write(_words(reading))
+            self.stdout.write(redact_text(_words(reading)))
             if reading.kind == "unknown" and not reading.damaged and name != "-":
                 self._say_why(Path(name))
 

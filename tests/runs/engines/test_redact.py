@@ -22,6 +22,19 @@ SECRET = "hunter2hunter2"
         f"Authorization: Bearer {SECRET}",
         f"AWS_SECRET_ACCESS_KEY={SECRET}",
         f"https://user:{SECRET}@example.org/x",
+        f"https://example.org/x?v=1&token={SECRET}&n=2",
+        f"GET /v1/models?key={SECRET} HTTP/1.1",
+        f"Authorization: Basic {SECRET}",
+        f"Authorization: {SECRET}",
+        f"curl -u user:{SECRET} http://127.0.0.1/",
+        f"curl -s -u user:{SECRET} http://127.0.0.1/",
+        f"Cookie: {SECRET}",
+        f"passwd: {SECRET}",
+        f"SLACK_TOKEN={SECRET}",
+        f"export REGISTRY_PAT='{SECRET}'",
+        f'{{"auth": {{"token": "{SECRET}"}}}}',
+        f"client_secret={SECRET}",
+        f"-----BEGIN OPENSSH PRIVATE KEY-----{SECRET}-----END OPENSSH PRIVATE KEY-----",
     ],
 )
 def test_it_overwrites_the_secret_and_nothing_else(text: str) -> None:
@@ -30,7 +43,13 @@ def test_it_overwrites_the_secret_and_nothing_else(text: str) -> None:
     assert count == 1
 
 
-@pytest.mark.parametrize("text", ["hf_abcdefghijklmnop", "sk-proj-abcdefgh1234"])
+FORMS = (
+    *("hf_abcdefghijklmnop", "sk-proj-abcdefgh1234", "nvapi-abcdefgh1234", "glpat-abcdefgh1234"),
+    *("ghp_abcdefghijklmnopqrst12", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"),
+)
+
+
+@pytest.mark.parametrize("text", FORMS)
 def test_it_knows_tokens_by_their_form(text: str) -> None:
     assert redact_text(f"uses {text}.") == f"uses {'*' * len(text)}."
 
@@ -44,6 +63,11 @@ def test_it_knows_tokens_by_their_form(text: str) -> None:
         "max_total_num_tokens=797201, tokenizer_path='/m', tokenizer_mode='auto'",
         "--tokenizer-path /models/x --max-total-tokens 65536",
         "GET http://127.0.0.1:30000/health",
+        "num_draft_tokens=4, max_token=5, #new-token: 3, page_token: 88",
+        '{"token": "Hello", "logprob": -0.1}, {"token": " strawberry"}',
+        "docker run -u 1000:1000 -p 8000:8000 image",
+        "CUDA_PATH=/usr/local/cuda, MODEL_PATH=/models/x, PATTERN: abc",
+        "SGLANG_PASS_THROUGH=1 authorization: none",
     ],
 )
 def test_it_leaves_what_is_no_secret(text: str) -> None:
@@ -53,7 +77,19 @@ def test_it_leaves_what_is_no_secret(text: str) -> None:
 @given(
     st.lists(
         st.sampled_from(
-            [b"api_key=", b"'", b"Bearer ", b"hf_", b"abcdefghijkl", b" ", b"*", b"://", b":", b"@"]
+            [
+                *(b"api_key=", b"'", b"Bearer ", b"hf_", b"abcdefghijkl", b" ", b"*", b"://", b":"),
+                *(
+                    b"@",
+                    b"Authorization: ",
+                    b"Cookie: ",
+                    b'"token": "',
+                    b"?key=",
+                    b"&",
+                    b"curl -u ",
+                ),
+                *(b"-----BEGIN PRIVATE KEY-----", b"\n", b"A_TOKEN=", b"Basic ", b"123456789"),
+            ]
         )
         | st.binary(max_size=4)
     )
@@ -63,6 +99,11 @@ def test_the_length_stays_and_a_second_time_changes_nothing(parts: list[bytes]) 
     once, _ = redact(data)
     assert len(once) == len(data)
     assert redact(once)[0] == once
+
+
+def test_a_private_key_keeps_its_lines() -> None:
+    key = "-----BEGIN PRIVATE KEY-----\nQUJD\r\nREVG\n-----END PRIVATE KEY-----\n"
+    assert redact_text(key) == key.replace("QUJD", "****").replace("REVG", "****")
 
 
 def test_a_secret_in_a_file_that_stands_inside_of_json_is_overwritten() -> None:

@@ -99,3 +99,15 @@ def test_what_is_nothing_we_know_says_so(data: bytes) -> None:
 def test_nothing_raises_and_every_answer_is_json(parts: list[bytes]) -> None:
     answer = read(b"".join(parts), "x").as_json()
     json.dumps(answer, allow_nan=False)
+
+
+def test_no_secret_of_a_launch_command_is_told() -> None:
+    """A command in front of the samples becomes the heading of its part of the text."""
+    line = (
+        "[2026-05-12 20:35:0{}] Decode batch, #running-req: 8, #token: 1001, token usage: 0.10, "
+        "cuda graph: True, gen throughput (token/s): 800.00, #queue-req: 0\n"
+    )
+    command = "HF_TOKEN=hush-hush-1 python -m sglang.launch_server --model m --api-key hush-2\n"
+    reading = read((command + line.format(1) + command + line.format(2)).encode(), "paste")
+    assert "--model m" in json.dumps(reading.as_json()["segments"])
+    assert "hush" not in json.dumps(reading.as_json())
