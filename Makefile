@@ -76,6 +76,12 @@ test-postgres: venv-dev ## the database tests on a private PostgreSQL
 faults: venv-dev test-tools ## every fault of docs/faults.md, durations 1:10 (half an hour on two cores)
 	$(PY) -m pytest -n $(JOBS) --dist worksteal tests/faults tests/hosts/nodekit $(ARGS)
 
+SECONDS ?= 180
+SEED ?= 1
+.PHONY: chaos
+chaos: venv-dev ## kill everything at random under six runs, then judge (SECONDS=180 SEED=1)
+	SECONDS=$(SECONDS) SEED=$(SEED) $(PY) -m pytest -q -s -p no:randomly tests/faults/test_chaos.py $(ARGS)
+
 test-nodes: venv-dev ## on real nodes with systemd, in network namespaces (root; named and counted elsewhere)
 	@sh scripts/tools.sh systemd-container:systemd-nspawn mmdebstrap:mmdebstrap nftables:nft iproute2:ip openssh-client:ssh
 	$(PY) -m pytest -p no:randomly -m nodes tests/nodes $(ARGS)

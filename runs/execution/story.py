@@ -34,6 +34,7 @@ from runs.models import Attempt, LogStream, Operation, Reason, Run, State
 from runs.tasks import ring
 
 POLL = 0.15  # seconds between two looks at an operation's row
+NEVER_WAS = {"unreachable", "login-refused"}  # no link came about, nothing can have happened
 LINK_REASONS = {"unreachable", "link-lost", "command-timed-out", "login-refused"}
 
 
@@ -112,7 +113,8 @@ class Story:
             if done.state == Operation.State.DONE:
                 failpoint(f"{kind}.heard")
                 return dict(done.result or {})
-            if kind == Operation.Kind.PREPARE or done.reason not in LINK_REASONS:
+            first = kind == Operation.Kind.PREPARE
+            if done.reason not in (LINK_REASONS - NEVER_WAS if first else LINK_REASONS):
                 raise Failed(_reason(done.reason), done.error)
             await self.link_trouble(done.reason, done.error)
             await asyncio.sleep(settings.DURATIONS.reconnect)

@@ -160,7 +160,7 @@ def nothing_is_left(run: Run, port: int) -> None:
         assert not lives(attempt.server["supervisor_pid"])
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
-    assert not HostLease.objects.filter(host=run.host).exists()
+    assert not HostLease.objects.filter(holder=str(run.uid)).exists()
 
 
 def lives(pid: int) -> bool:
