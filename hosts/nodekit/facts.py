@@ -16,6 +16,8 @@ from .gpus import gpus, variable
 from .proc import boot_id
 from .request import Json
 from .rundir import state_root
+from .sessions import kills_what_we_leave
+from .units import user
 
 ENGINES = ("sglang", "vllm")
 MACHINE_IDS = ("/etc/machine-id", "/var/lib/dbus/machine-id")
@@ -32,8 +34,10 @@ def facts(request: Json) -> Dict[str, Any]:
         "cpu_count": os.cpu_count(),
         "memory_bytes": _memory_bytes(),
         "python": platform.python_version(),
+        "user": user(),
         "boot_id": boot_id(),
         "machine_id": _machine_id(),
+        "kills_user_processes": kills_what_we_leave(),
         "utc_offset_s": time.localtime(now).tm_gmtoff,
         "time": now,
         **_disk(),

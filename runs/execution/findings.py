@@ -74,6 +74,14 @@ def one_machine(host: str, who: str) -> str:
 
 def refuse_unfit(launcher: Launcher, found: dict[str, Any]) -> None:
     """Raises :class:`Failed` if the server cannot be started on the node as it was found."""
+    if found["facts"].get("kills_user_processes"):
+        raise Failed(
+            Reason.NODE_UNFIT,
+            "This host's logind ends whatever a login leaves running, so no server would outlive "
+            "its start. In /etc/systemd/logind.conf set KillUserProcesses=no, or "
+            f"KillExcludeUsers=root {found['facts'].get('user') or 'and this login'}; then "
+            "systemctl restart systemd-logind.",
+        )
     unfit = launcher.unfit(found)
     if unfit is not None:
         raise Failed(Reason(unfit.code), unfit.text)

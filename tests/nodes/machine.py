@@ -70,7 +70,7 @@ class Machine:
         base = ensure()
         upper = self.dir / "upper"
         upper.mkdir(parents=True)
-        run("mount", "-t", "tmpfs", "-o", "size=512m", "tmpfs", upper)
+        run("mount", "-t", "tmpfs", "-o", "size=2g", "tmpfs", upper)
         for folder in (upper / "files", upper / "work", self.root):
             folder.mkdir()
         layers = f"lowerdir={base},upperdir={upper}/files,workdir={upper}/work"
