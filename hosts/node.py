@@ -27,6 +27,14 @@ _CHECK = (
     "hashlib.sha256(open(p, 'rb').read()).hexdigest() if os.path.exists(p) else '-')"
 )
 
+# Whole or not at all, as SFTP does it; for nobody else to read.
+_BRING = (
+    "import os, sys; p = sys.argv[1]; os.makedirs(os.path.dirname(p), 0o700, exist_ok=True); "
+    "t = p + '.' + str(os.getpid()); "
+    "f = os.fdopen(os.open(t, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), 'wb'); "
+    "f.write(sys.stdin.buffer.read()); f.close(); os.rename(t, p)"
+)
+
 
 class KitError(Exception):
     """The kit understood us and could not or would not do it; ``code`` is for programs.
@@ -59,7 +67,7 @@ class Node:
             if self._ensured:
                 return
             if await self._sha256() != self._kit.sha256:
-                await self.connection.put(self._kit.data, self._path, KIT_MODE)
+                await self._bring()
                 if await self._sha256() != self._kit.sha256:
                     raise KitError("kit-damaged", "The node kit did not arrive whole; try again.")
             self._ensured = True
@@ -91,6 +99,18 @@ class Node:
                 if error.command != command:
                     raise  # of another command, in the caller's own code
                 raise _refusal("follow", error.stderr, error.stderr) from error
+
+    async def _bring(self) -> None:
+        """By SFTP; by a command where the login's shell prints into everything, SFTP too."""
+        try:
+            await self.connection.put(self._kit.data, self._path, KIT_MODE)
+        except CommandFailed as fault:
+            command = Command.of("python3", "-c", _BRING, self._path)
+            answer = await self.connection.run(
+                command, stdin=self._kit.data, timeout=CHECK_S, check=False
+            )
+            if answer.exit_status != 0:
+                raise fault
 
     async def _sha256(self) -> str:
         command = Command.of("python3", "-c", _CHECK, self._path)

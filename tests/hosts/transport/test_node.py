@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
+from hosts import node as node_module
 from hosts.kit import Kit
 from hosts.node import KitError, Node
 from hosts.transport.command import Command
@@ -160,3 +164,31 @@ async def test_a_refused_follow_tells_what_the_kit_said() -> None:
     connection.stream_fails = CommandFailed("status 1", exit_status=1, stderr=said)
     with pytest.raises(KitError, match="no such file"):
         await everything_of(node)
+
+
+async def test_f64_the_kit_arrives_where_sftp_does_not_work() -> None:
+    """A shell that prints breaks SFTP: its greeting stands where the protocol begins."""
+
+    class NoSftp(Scripted):
+        async def put(self, data: bytes, path: str, mode: int = 0o600) -> None:
+            raise CommandFailed("nothing was taken")
+
+    done = Completed(0, b"Welcome!\n", b"")
+    connection = NoSftp(ABSENT, done, WHOLE)
+    await Node(connection, KIT).ensure_kit()
+    command, data = connection.asked[1]
+    assert data == KIT.data
+    assert command.parts[-1] == ".local/state/throughline/kit/kit-5ha.pyz"
+    with pytest.raises(CommandFailed, match="nothing was taken"):
+        await Node(NoSftp(ABSENT, Completed(1, b"", b"No space left")), KIT).ensure_kit()
+
+
+def test_f64_what_brings_the_kit_leaves_a_whole_file_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "a/b/kit.pyz"
+    words = [sys.executable, "-c", node_module._BRING, str(path)]
+    for data in (b"first", b"\x00second\xff"):
+        subprocess.run(words, input=data, check=True)
+        assert path.read_bytes() == data
+        assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o077 == 0
+    assert [each.name for each in path.parent.iterdir()] == ["kit.pyz"]
