@@ -36,7 +36,7 @@ QUIET_EVENTS = {
 IN_WORDS = {"gpu-trouble", "gpu-strangers"}  # ours, though they come from a file on the node
 EVENTS_SHOWN = 14
 EVENTS_READ = 400  # the newest, of which neighbours that say the same are told once
-FLAGGED = ("retraction", "crash")
+FLAGGED = ("retraction", "crash", "server-restarted", "log-gap")
 FLAGS = 30  # more of them would hide the line they explain
 
 

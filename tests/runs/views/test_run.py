@@ -238,3 +238,17 @@ def test_an_import_says_nothing_of_gpus(member: Client) -> None:
     run = make_run(make_arm(make_campaign()), state=State.SUCCEEDED, imported=True)
     make_attempt(run)
     assert "GPU telemetry" not in text(member.get(run.get_absolute_url()))
+
+
+def test_a_server_that_is_not_ours_shows_its_own_arguments_and_that_it_lives(
+    member: Client,
+) -> None:
+    arm = make_arm(make_campaign(), "as it runs")
+    arm.config.launcher = "attach"
+    arm.config.save()
+    run = make_run(arm, state=State.SUCCEEDED)
+    make_attempt(run, readiness={"arguments": {"--tp": 4, "--speculative-num-steps": 2}})
+    page = text(member.get(f"/runs/{run.pk}/"))
+    assert "not set by us" in page and "--speculative-num-steps" in page
+    assert "was left on" in page
+    assert "nothing of it runs on" not in page
