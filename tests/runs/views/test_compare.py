@@ -8,6 +8,7 @@ import re
 import pytest
 from django.test import Client
 
+from runs.actions.compare import keep_comparison, share_comparison
 from runs.comparisons import compare_arms
 from runs.models import Arm, Caveat, Level, State
 from runs.snapshots import snapshot
@@ -19,6 +20,7 @@ from tests.factories import (
     make_level,
     make_measured_run,
     make_note,
+    make_person,
     make_run,
     make_samples,
     make_stream,
@@ -251,3 +253,18 @@ def test_why_one_arm_is_faster_is_drawn_and_told_in_a_table(
 def test_without_a_log_it_says_whose_is_needed(member: Client, arms: tuple[Arm, Arm]) -> None:
     measure(arms)
     assert "Needs the server&#x27;s log of steps=1 and steps=2." in page(member, arms)
+
+
+def test_a_shared_page_shows_the_interval_of_each_level(
+    member: Client, client: Client, arms: tuple[Arm, Arm]
+) -> None:
+    three_each(arms)
+    comparison = keep_comparison(arms=arms)
+    frozen = snapshot(compare_arms(arms), [])
+    token = share_comparison(comparison=comparison, snapshot=frozen, by=make_person())
+    shown = text(client.get(f"/s/{token}/"))
+    small = frozen["pairs"][0]["rows"][1]
+    assert f'<td class="hide-sm nowrap">{small["interval"]}</td>' in shown
+    # tile and table say the same
+    assert f'<span class="v">{small["change_words"]}</span>' in shown
+    assert f'<td class="big unsure">{small["change_words"]}</td>' in shown
