@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,8 +60,13 @@ def test_every_kind_of_operation_has_failpoints() -> None:
 
 @pytest.mark.parametrize("name", params("raise"))
 def test_a_fault_of_ours_ends_no_run_wrong(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
+    scene: Scene,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    name: str,
 ) -> None:
+    settings.DURATIONS = replace(settings.DURATIONS, claim=4.0, heartbeat=0.8)
     monkeypatch.setattr(failpoints, "_armed", failpoints.parse(f"{name}=raise"))
     run = conduct(scene.run(**SHORT))
     assert f"failpoint {name} fires" in capfd.readouterr().err
