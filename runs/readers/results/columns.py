@@ -94,6 +94,7 @@ _STAT = re.compile(
 )
 _HEADING_LIMIT = 200
 _TIMES = ("ttft", "tpot", "itl", "e2e")
+TIME_UNITS = ("ms", "us", "µs", "μs", "s", "sec", "secs", "seconds", "毫秒", "秒", "min")
 
 
 def read_heading(text: str) -> Column | None:

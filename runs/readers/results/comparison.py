@@ -5,8 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from runs.engines.base import JSON
-from runs.readers.results.columns import Column, read_heading, told_statistic, told_unit
-from runs.readers.results.numbers import count, leading_number
+from runs.readers.results.columns import (
+    TIME_UNITS,
+    Column,
+    is_time,
+    read_heading,
+    told_statistic,
+    told_unit,
+)
+from runs.readers.results.numbers import count, leading_number, measure
 from runs.readers.results.rows import Place, RowBuilder
 from runs.readers.results.safe import clean_text
 
@@ -27,7 +34,6 @@ _BESIDE = re.compile(
 _IN_BRACKETS = re.compile(r"\s*[(（\[]([^()（）\[\]]{1,40})[)）\]]\s*\Z")
 _LABEL_LIMIT = 200
 _LEVEL = re.compile(r"(?i)\A(?:c|conc(?:urrency)?|bs|并发)?\s*[=:@]?\s*([0-9]{1,6})\Z")
-_THOUSANDS = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,4})?)\s?[kK]\Z")
 _STATES = (
     ("oom", re.compile(r"(?i)\boom\b|out of memory|显存不足|爆显存")),
     ("timeout", re.compile(r"(?i)time[- ]?out|超时")),
@@ -37,20 +43,18 @@ _STATES = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What a cell says: a number with status 'ok', or why there is none."""
+    """What a cell says: a number with status 'ok' and the unit beside it, or why there is none."""
 
     value: float | None
     status: str
+    unit: str = ""
 
 
 def read_cell(text: str) -> Cell:
-    """Read '96.8 (1.58x)', '**124.0**', '4.1k', 'OOM', '-'."""
-    value = leading_number(text)
-    if value is not None:
-        return Cell(value, "ok")
-    short = _THOUSANDS.match(text.strip().strip("*_` "))
-    if short:
-        return Cell(float(f"{float(short[1]) * 1000:.12g}"), "ok")
+    """Read '96.8 (1.58x)', '**124.0**', '4.1k', '50 ms', 'OOM', '-'."""
+    told = measure(text)
+    if told is not None:
+        return Cell(told[0], "ok", told[1])
     for status, pattern in _STATES:
         if pattern.search(text):
             return Cell(None, status)
@@ -131,6 +135,8 @@ class Comparison:
             builder.keep(clean_text(label, 120), cell.value)
         elif cell.value is not None:
             unit = metric.unit or told_unit(self.caption)
+            if is_time(metric.key) and cell.unit in TIME_UNITS:
+                unit = cell.unit
             native = self.caption.splitlines()[0] if self.caption else label
             builder.put(metric.key, cell.value, clean_text(native, 120), unit)
         if cell.status == "ok" and leading_number(cell_text.rstrip("* ")) is not None:

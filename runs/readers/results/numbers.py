@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 
 from runs.engines.base import JSON
 
@@ -9,6 +10,24 @@ from runs.engines.base import JSON
 _NUMBER = re.compile(
     r"[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,40})(?:\.[0-9]{0,40})?(?:[eE][-+]?[0-9]{1,4})?"
 )
+_MEASURE = re.compile(
+    rf"(?P<n>{_NUMBER.pattern})\s?(?P<k>[kK](?![a-zA-Z]))?\s?"
+    r"(?P<u>ms|us|µs|μs|secs?|seconds|s|毫秒|秒|min|%|tok(?:en)?s?\s?/\s?s(?:ec)?|t/s|tps|"
+    r"req(?:uest)?s?\s?/\s?s(?:ec)?|rps|qps)?(?![\w.,/])"
+)
+# '50,5' and '1.234,5' have a decimal comma, '50.5' and '1,234.5' a point; '1,234' may be either.
+_COMMA = re.compile(
+    r"[-+]?(?:[0-9]{1,40},(?:[0-9]{1,2}|[0-9]{4,40})|[0-9]{1,3}(?:\.[0-9]{3}){1,12},[0-9]{1,40})"
+    r"(?![0-9.,])"
+)
+_POINT = re.compile(
+    r"[-+]?(?:[0-9]{1,40}\.(?:[0-9]{1,2}|[0-9]{4,40})|[0-9]{1,3}(?:,[0-9]{3}){1,12}\.[0-9]{1,40})"
+    r"(?![0-9.,])"
+)
+_EITHER = re.compile(
+    r"\s*[*_`]*[-+]?(?:[0-9]{1,3}(?:\.[0-9]{3}){1,12}|[0-9]{1,40})(?:,[0-9]{1,40})?(?![0-9.,])"
+)
+_SWAPPED = str.maketrans(",.", ".,")
 _COUNT = re.compile(r"[0-9]{1,12}(?:\.0{1,12})?")
 MAX_COUNT = 10**12
 
@@ -48,6 +67,30 @@ def leading_number(text: str) -> float | None:
     if match is None or re.match(r"[\w.,]", text[match.end() :]):
         return None
     return finite(float(match[0].replace(",", "")))
+
+
+def measure(text: str) -> tuple[float, str] | None:
+    """Read '50 ms', '1.2k tok/s' or '95%' as a number and its unit; '' where none is told."""
+    match = _MEASURE.match(text.strip().strip("*_` "))
+    if match is None:
+        return None
+    value = finite(float(match["n"].replace(",", "")))
+    if value is None:
+        return None
+    value = float(f"{value * 1000:.12g}") if match["k"] else value
+    return value, re.sub(r"\s", "", match["u"] or "").lower()
+
+
+def has_decimal_commas(cells: Iterable[str]) -> bool:
+    """Whether a table has commas before the fractions: some number shows it, and none a point."""
+    shown = [cell.strip().strip("*_` ") for cell in cells]
+    return any(map(_COMMA.match, shown)) and not any(map(_POINT.match, shown))
+
+
+def with_points(cell: str) -> str:
+    """Write '1.234,5' as '1,234.5'."""
+    match = _EITHER.match(cell)
+    return cell if match is None else match[0].translate(_SWAPPED) + cell[match.end() :]
 
 
 def finite(value: object) -> float | None:

@@ -2,13 +2,21 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from runs.engines.base import JSON
 from runs.readers.results import vllm_bench
 from runs.readers.results.base import ResultRow
-from runs.readers.results.columns import Column, is_time, read_heading, told_unit
-from runs.readers.results.comparison import Comparison, arm_steps, is_beside, level, read_cell
-from runs.readers.results.numbers import count, number
+from runs.readers.results.columns import TIME_UNITS, Column, is_time, read_heading, told_unit
+from runs.readers.results.comparison import (
+    Cell,
+    Comparison,
+    arm_steps,
+    is_beside,
+    level,
+    read_cell,
+)
+from runs.readers.results.numbers import count, has_decimal_commas, number, with_points
 from runs.readers.results.rows import RowBuilder
 from runs.readers.results.safe import clean_text
 from runs.readers.results.tables import Table, TableRow
@@ -27,6 +35,7 @@ _PER_POINT = ("model", "input_len", "output_len", "num_prompts", "request_rate")
 def read_table(table: Table, caption: str, settings: Mapping[str, JSON]) -> list[ResultRow] | None:
     """Read a table of results, None when it is none."""
     told = {k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")}
+    table = _points(table)
     if table.style == "csv" and {"model_id", "mean_ttft_ms"} <= set(table.header):
         return _sweep_rows(table)
     columns = [read_heading(cell) for cell in table.header]
@@ -100,16 +109,52 @@ def _row(
     return builder.done()
 
 
+# What people write where there is nothing.
+_NOTHING = re.compile(
+    r"(?i)[\s\-–—_./?*`]*(?:n\.?/?a\.?|none|null|nan|inf|tbd|待测|无)?[\s\-–—_./?*`]*\Z"
+)
+_MOST_RATE = 1.5  # a printed accept rate above one is a known fault; far above it is a percentage
+
+
 def _put(builder: RowBuilder, heading: str, column: Column, cell: str, caption: str) -> str:
-    read = read_cell(cell)
-    unit = column.unit or (told_unit(caption) if is_time(column.key) else "")
+    """Take a cell in the unit that it tells itself, or that its heading tells."""
+    read, name = read_cell(cell), clean_text(heading, 120)
     if read.value is None:
+        if read.status == "not measured" and not _NOTHING.match(cell):
+            builder.keep(name, cell)
         return read.status
-    if is_time(column.key) and not unit:
-        builder.keep(clean_text(heading, 120), read.value)
+    unit = _unit(column, read, caption)
+    if unit is None:
+        # A number alone would lose the unit that its cell tells.
+        builder.keep(name, cell if read.unit else read.value)
     else:
-        builder.put(column.key, read.value, clean_text(heading, 120), unit)
+        builder.put(column.key, read.value, name, unit)
     return read.status
+
+
+def _unit(column: Column, read: Cell, caption: str) -> str | None:
+    """Give the unit of a cell's number; None where it is not known or is another quantity's."""
+    if is_time(column.key) or column.key == "duration_s":
+        if read.unit:
+            return read.unit if read.unit in TIME_UNITS else None
+        return column.unit or told_unit(caption) or None
+    if column.key == "accept_rate":
+        if read.unit == "%" or column.unit == "%":
+            return "%"
+        return None if read.unit or (read.value or 0) > _MOST_RATE else column.unit
+    if not read.unit:
+        return column.unit
+    per_second = column.unit if column.unit in ("tok/s", "req/s") else None
+    fits = read.unit[0] == (per_second or " ")[0] or (per_second == "req/s" and read.unit != "tps")
+    return per_second if fits and read.unit not in (*TIME_UNITS, "%") else None
+
+
+def _points(table: Table) -> Table:
+    """Write the numbers of a table that has decimal commas with points."""
+    if not has_decimal_commas(cell for row in table.rows for cell in row.cells):
+        return table
+    rows = (replace(row, cells=tuple(map(with_points, row.cells))) for row in table.rows)
+    return replace(table, rows=tuple(rows))
 
 
 def _tell(builder: RowBuilder, key: str, cell: str) -> None:
