@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from runs.engines.base import JSON, Sample, rank_tags
 from runs.metrics.acceptance import level_accept_len
+from runs.metrics.copies import once
 
 # Below this share of the lines that follow at the same load, a first line is partial.
 PARTIAL_BELOW = 0.7
@@ -122,8 +123,8 @@ def log_figures(samples: Sequence[Sample]) -> LogFigures:
     return LogFigures(
         decode_lines=len(lines),
         partial_lines=len(lines) - len(steady),
-        output_tps=_mean_over_time(steady),
-        accept_len=level_accept_len(lines),
+        output_tps=_mean_over_time(once(steady)),
+        accept_len=level_accept_len(once(lines)),
         running_max=max((each.running for each in lines if each.running is not None), default=None),
         waiting_max=max((each.waiting for each in lines if each.waiting is not None), default=None),
     )

@@ -7,8 +7,9 @@ from statistics import fmean
 
 from runs.caveats.text.pools import pools
 from runs.engines.base import JSON, Event, Request, Sample, rank_tags
-from runs.metrics.acceptance import definition_of, level_accept_len, pooled_accept_len
+from runs.metrics.acceptance import definition_of
 from runs.metrics.window import idle_gaps, log_figures, partial_windows, trimmed
+from runs.readers.derive_intervals import intervals_of
 from runs.readers.derive_rows import derived_of_rows
 from runs.readers.derive_text import attempts, derived_of_lives
 from runs.readers.reading import Segment
@@ -27,13 +28,9 @@ def derived(
     """Gather what each part of the text shows."""
     found: _Found = {}
     if samples:
-        found |= (
-            _without_means(_batches(samples), samples, segments)
-            | _ranks(samples)
-            | _pools(samples)
-            | _queues(samples)
-        )
-        found |= _prompts(samples) | _intervals(samples)
+        batches = _without_means(_batches(samples), samples, segments)
+        found |= _several_engines(batches, intervals_of(samples))
+        found |= _ranks(samples) | _pools(samples) | _queues(samples) | _prompts(samples)
     if requests:
         found["requests"] = len(requests)
     found |= _segments(segments, samples) | _events(events) | derived_of_rows(rows)
@@ -59,7 +56,7 @@ def _batches(samples: Sequence[Sample]) -> _Found:
         "gen_throughput_mean": figures.output_tps,
         "gen_throughput_mean_naive": fmean(speeds) if speeds and excluded else None,
         "per_request_tok_per_s": fmean(each_user) if each_user else None,
-        "accept_len_mean": level_accept_len(lines),
+        "accept_len_mean": figures.accept_len,
         "accept_rate_definition": _definition(lines),
         "speculative": any(each.accept_len is not None for each in lines) if lines else None,
         "running_req_max": figures.running_max,
@@ -197,23 +194,19 @@ def _is_probe(line: Sample) -> bool:
     return one and not line.cached_tokens and not line.running and not line.waiting
 
 
-def _intervals(samples: Sequence[Sample]) -> _Found:
-    lines = [each for each in samples if each.phase == "interval"]
-    drafts = [each for each in samples if each.phase == "spec_interval"]
-    found: _Found = {}
-    if lines:
-        loads = [(each.running or 0) + (each.waiting or 0) for each in lines]
-        found |= {
-            "intervals": len(lines),
-            "running_req_max": max(each.running or 0 for each in lines),
-            "offered_concurrency_estimate": max(loads) if max(loads) else None,
-            "gen_throughput_mean": _mean([each.output_tps for each in lines]),
-        }
-    positions = [each.extras.get("per_position") for each in drafts]
-    count = next((len(each) for each in positions if isinstance(each, list)), None)
-    return found | {
-        "num_speculative_tokens": count,
-        "accept_len_pooled": pooled_accept_len(drafts, count) if count else None,
+def _several_engines(batches: _Found, intervals: _Found) -> _Found:
+    """Join what two engines printed; no mean is taken over both."""
+    if not batches.get("decode_lines") or not intervals.get("intervals"):
+        return batches | intervals
+    most = [each.get("running_req_max") for each in (batches, intervals)]
+    means: _Found = {
+        name: each.get("gen_throughput_mean")
+        for name, each in (("decode", batches), ("interval", intervals))
+    }
+    joined = {k: v for k, v in (batches | intervals).items() if k not in _MEANS}
+    return joined | {
+        "gen_throughput_mean_by_phase": means,
+        "running_req_max": max((each for each in most if isinstance(each, int)), default=None),
     }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from math import isfinite
 from statistics import fmean, stdev
 
+from runs.caveats.text.paste import measured_once
 from runs.engines.base import JSON
 from runs.readers.reading import arm_of
 from runs.readers.results.base import ResultRow
@@ -22,12 +23,13 @@ def derived_of_rows(rows: Sequence[ResultRow]) -> _Found:
     if not rows:
         return {}
     found: _Found = {
-        "attempts": len(rows),
+        "attempts": len(measured_once(rows)),
         "points": len({(each.concurrency, each.context.get("spec_num_steps")) for each in rows}),
     }
     if len(rows) == 1:
         return found | _single(rows[0])
-    return found | _lengths(rows) | _pair(rows) | _repeats(rows) | _steps(rows)
+    measured = measured_once(rows)
+    return found | _lengths(rows) | _pair(measured) | _repeats(measured) | _steps(rows)
 
 
 def _single(row: ResultRow) -> _Found:

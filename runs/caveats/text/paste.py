@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -112,3 +112,19 @@ def real(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value)
+
+
+_FIGURES = 4  # results that agree in so many figures, to the last digit, are one
+
+
+def measured_once(rows: Sequence[ResultRow]) -> list[ResultRow]:
+    """Give the results without exact copies of earlier ones: a copy is no repeat."""
+    seen: set[str] = set()
+    found = []
+    for row in rows:
+        figures = sorted((key, metric.value) for key, metric in row.metrics.items())
+        key = repr([row.tool, row.name, row.concurrency, figures])
+        if len(figures) < _FIGURES or key not in seen:
+            found.append(row)
+            seen.add(key)
+    return found

@@ -6,10 +6,10 @@ from runs.engines.base import JSON
 
 
 def find(paste: Paste) -> Finding | None:
-    """Fire on decode lines with a DP rank."""
+    """Fire on decode lines with a DP rank, or without one where the server has several."""
     ranks = {dp_rank(each) for each in paste.decodes} - {None}
     if not ranks:
-        return None
+        return _untold(paste)
     text = (
         f"The lines are of {len(ranks)} DP rank{'' if len(ranks) == 1 else 's'}: each throughput "
         "is that "
@@ -17,3 +17,14 @@ def find(paste: Paste) -> Finding | None:
     )
     evidence: dict[str, JSON] = {"dp_ranks": [*sorted(rank for rank in ranks if rank is not None)]}
     return Finding("per-rank-throughput", text, evidence)
+
+
+def _untold(paste: Paste) -> Finding | None:
+    several = paste.context.get("dp")
+    if not paste.decodes or not isinstance(several, int) or several < 2:
+        return None
+    text = (
+        f"The server has {several} DP ranks, and the lines do not tell theirs: each throughput is "
+        "that of one rank, not the server's."
+    )
+    return Finding("per-rank-throughput", text, {"dp": several})

@@ -4,7 +4,7 @@ from math import log, sqrt
 from statistics import fmean, variance
 
 from runs.caveats.base import Finding
-from runs.caveats.text.paste import Paste
+from runs.caveats.text.paste import Paste, measured_once
 from runs.engines.base import JSON
 
 
@@ -12,7 +12,7 @@ def find(paste: Paste) -> Finding | None:
     """Fire when two arms with repeats at one concurrency differ by less than twice the spread."""
     for concurrency in dict.fromkeys(row.concurrency for row in paste.rows):
         arms: dict[str, list[float]] = {}
-        for row in paste.rows:
+        for row in measured_once(paste.rows):
             name = row.context.get("tag") or row.name or row.context.get("label")
             speed = row.value("output_tps")
             if row.concurrency == concurrency and name and speed:

@@ -164,7 +164,15 @@ FIRES: dict[str, list[str]] = {
         + batch(1, tokens=8000, tps=380)
         + batch(2, tokens=16000, tps=360)
     ],
-    "per-rank-throughput": [batch(0, rank=" DP0 TP0") + batch(0, rank=" DP1 TP1")],
+    "per-rank-throughput": [
+        batch(0, rank=" DP0 TP0") + batch(0, rank=" DP1 TP1"),
+        "python -m sglang.launch_server --model-path m --dp-size 4\n" + batch(0, rank=""),
+    ],
+    "repeated-lines": [
+        (batch(0) + batch(1, tokens=6100)) * 2,
+        engine() * 2,
+        block() + block(),
+    ],
     "duplicate-rank-lines": [batch(0, rank=" TP0") + batch(0, rank=" TP1")],
     "interval-average": [engine()],
     "transfer-queue-misread": [
@@ -214,6 +222,14 @@ SILENT: dict[str, list[str]] = {
         "timestamp, index, clocks_event_reasons.active\n2026/11/10 09:00:00, 3, 0x04\n"
     ],
     "duplicate-rank-lines": [batch(0, rank=" DP0 TP0") + batch(0, rank=" DP1 TP1")],
+    "per-rank-throughput": [
+        "python -m sglang.launch_server --model-path m --dp-size 1\n" + batch(0, rank=""),
+    ],
+    "repeated-lines": [
+        batch(0, rank=" TP0") + batch(0, rank=" TP1"),
+        batch(0) + batch(0, tokens=6100),
+        block() + block(**{"Benchmark duration (s)": "25.01"}),
+    ],
     "chunk-counted-itl": [block()],
     "retokenized-mismatch": [block()],
     "truncated-lines": [batch(0)],

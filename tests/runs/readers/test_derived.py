@@ -1,5 +1,7 @@
 """Values that follow from the lines: what is not certain from them is left out."""
 
+import json
+
 import pytest
 
 from runs.readers import read
@@ -77,3 +79,52 @@ def test_a_life_cannot_accept_more_than_its_drafts_and_one() -> None:
 def test_what_the_field_cases_show(case: str, name: str, value: object) -> None:
     path = next(each for each in FIELD.glob(f"{case}-*") if "expect" not in each.name)
     assert read(path.read_bytes(), "x").as_json()["derived"][name] == value
+
+
+ENGINE = (
+    "INFO 05-12 20:35:{:02} [loggers.py:111] Engine 00{}: Avg prompt throughput: 10.0 tokens/s, "
+    "Avg generation throughput: {:.1f} tokens/s, Running: 4 reqs, Waiting: 1 reqs, "
+    "GPU KV cache usage: 12.5%, Prefix cache hit rate: 0.0%\n"
+)
+
+
+def test_engines_of_one_server_are_added() -> None:
+    text = "".join(
+        ENGINE.format(second, engine, 100 + engine) for second in (0, 10) for engine in (0, 1)
+    )
+    found = derived(text)
+    assert found["gen_throughput_mean"] == pytest.approx(201)
+    assert (found["running_req_max"], found["offered_concurrency_estimate"]) == (8, 10)
+
+
+def test_no_mean_is_taken_over_two_engines() -> None:
+    text = decode(1, 4, "cuda graph: True", 800) + ENGINE.format(2, 0, 500)
+    found = derived(text)
+    assert "gen_throughput_mean" not in found
+    assert found["gen_throughput_mean_by_phase"] == {"decode": 800, "interval": 500}
+    assert found["running_req_max"] == 4
+
+
+def test_what_was_pasted_twice_counts_once() -> None:
+    lines = decode(1, 4, "cuda graph: True", 800) + ENGINE.format(1, 0, 500)
+    twice = lines.splitlines(keepends=True)
+    again = twice[1] * 2 + ENGINE.format(11, 0, 600)
+    assert derived(again)["gen_throughput_mean"] == pytest.approx(550)
+    batches = twice[0] * 2 + decode(2, 4, "cuda graph: True", 900)
+    found = derived(batches)
+    assert (found["decode_lines"], found["gen_throughput_mean"]) == (3, pytest.approx(850))
+
+
+def test_a_copied_result_is_no_repeat() -> None:
+    told = {"backend": "sglang", "max_concurrency": 8, "duration": 10.5, "completed": 80}
+    told |= {"total_input_tokens": 8010, "total_output_tokens": 8000, "mean_tpot_ms": 9.3}
+    told |= {"request_throughput": 8.1, "input_throughput": 801.0, "mean_e2e_latency_ms": 900.1}
+    speeds = (("a", 800.1), ("a", 800.1), ("b", 810.2), ("b", 810.2))
+    rows = [
+        json.dumps({**told, "tag": tag, "output_throughput": speed}) + "\n" for tag, speed in speeds
+    ]
+    reading = read("".join(rows).encode(), "x").as_json()
+    assert len(reading["rows"]) == 4
+    assert reading["derived"]["attempts"] == 2
+    assert "cv" not in reading["derived"]
+    assert "repeated-lines" in reading["caveats"]
