@@ -46,6 +46,12 @@ _FLAGS = {
     "draft_model": "--speculative-draft-model-path",
     "attention_backend": "--attention-backend",
 }
+# A command is read in one spelling for all engines; vLLM takes its own only.
+_VLLM_NAMES = {
+    "--tp": "--tensor-parallel-size",
+    "--dp": "--data-parallel-size",
+    "--pp": "--pipeline-parallel-size",
+}
 _EFFECTIVE = (
     *("max_running_requests", "max_running_requests_asked", "graph_max_bs", "role", "platform"),
     *("simulate_acc_len", "gpu", "gpu_count", "num_speculative_tokens"),
@@ -62,7 +68,11 @@ def server_of(
     return Server(
         engine=engine,
         model=str(flags.get("--model-path") or flags.get("--model") or _model(told) or UNKNOWN),
-        flags={k: v for k, v in flags.items() if k not in ("--model-path", "--model")},
+        flags={
+            _VLLM_NAMES.get(k, k) if engine == "vllm" else k: v
+            for k, v in flags.items()
+            if k not in ("--model-path", "--model")
+        },
         env=_environment(reading) if alone else {},
         effective=_effective(told),
         untyped=tuple(flag for flag in flags if engine == "sglang" and flag not in SPECS),

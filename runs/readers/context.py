@@ -90,7 +90,17 @@ def launch_flags(text: str) -> Flags | None:
     match = _LAUNCH.search(text[:_LINE_LIMIT])
     if match is None or _USAGE.search(match[1]) or _PROSE.match(match[1].lstrip("`'\" ")):
         return None
-    return loose_flags(shell_words(redact_text(match[1])))
+    words = shell_words(redact_text(match[1]))
+    if _names_a_model(match[0], words):
+        words = ["--model", *words]
+    return loose_flags(words)
+
+
+def _names_a_model(command: str, words: Sequence[str]) -> bool:
+    """Whether the first word behind 'vllm serve' is the model: only flags may follow it."""
+    if not command.startswith("vllm serve") or not words or words[0].startswith("-"):
+        return False
+    return words[1].startswith("-") if len(words) > 1 else "/" in words[0]
 
 
 def loose_flags(words: Sequence[str]) -> Flags | None:

@@ -183,3 +183,16 @@ def test_a_tool_that_we_drive_is_named_as_its_driver(
     client = case(number).arms[0].client
     assert client.driver == driver
     assert settings.items() <= client.driver_settings.items()
+
+
+def test_a_vllm_command_keeps_its_model_and_the_names_that_vllm_takes() -> None:
+    text = (
+        "vllm serve meta/Finch-8B -tp 2 --max-num-seqs 64\n"
+        "INFO 05-11 09:14:02 [loggers.py:259] Engine 000: Avg prompt throughput: 1033.1 tokens/s, "
+        "Avg generation throughput: 812.4 tokens/s, Running: 32 reqs, Waiting: 0 reqs, GPU KV "
+        "cache usage: 12.4%, Prefix cache hit rate: 3.1%\n"
+    )
+    (arm,) = plan([Text("a.log", read(text.encode(), "a.log"))], NO_HINTS).arms
+    assert (arm.server.engine, arm.server.model) == ("vllm", "meta/Finch-8B")
+    assert arm.server.flags["--tensor-parallel-size"] == 2
+    assert not {"--tp", "--model", "--model-path"} & set(arm.server.flags)

@@ -104,3 +104,20 @@ def test_an_acceptance_that_vllm_makes_up_is_told_as_one() -> None:
     config = '{"num_speculative_tokens": 3, "synthetic_acceptance_length": 2.4}'
     told = typed_settings(f"$ vllm serve /m --speculative-config '{config}'")
     assert told["simulate_acc_len"] == 2.4
+
+
+@pytest.mark.parametrize(
+    ("command", "model"),
+    [
+        ("vllm serve meta/Finch-8B --max-num-seqs 64", "meta/Finch-8B"),
+        ("vllm serve Finch-8B -tp 2", "Finch-8B"),
+        ("$ vllm serve meta/Finch-8B", "meta/Finch-8B"),
+        ("vllm serve --model meta/Finch-8B", "meta/Finch-8B"),
+        ("vllm serve crashed at midnight", None),
+        ("vllm serve --max-num-seqs 64", None),
+    ],
+)
+def test_the_model_that_vllm_serve_names_without_a_flag_is_read(
+    command: str, model: str | None
+) -> None:
+    assert typed_settings(command).get("model") == model
