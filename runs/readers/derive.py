@@ -1,7 +1,7 @@
 """Values worth showing that follow from what was read; what has no basis is left out."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import pairwise
 from statistics import fmean
 
@@ -48,7 +48,8 @@ def _batches(samples: Sequence[Sample]) -> _Found:
         each.output_tps / each.running for each in steady if each.output_tps and each.running
     ]
     told = [each.graph for each in lines if each.graph is not None]
-    excluded: list[JSON] = [*sorted(partial_windows(samples))]
+    partial = partial_windows(samples)
+    excluded: list[JSON] = [*sorted(partial)]
     return {
         "decode_lines": figures.decode_lines,
         "prefill_lines": sum(1 for each in samples if each.phase == "prefill"),
@@ -64,7 +65,7 @@ def _batches(samples: Sequence[Sample]) -> _Found:
         "graph_on_share": told.count(True) / len(told) if told else None,
         "accept_len_max": max((each.accept_len for each in lines if each.accept_len), default=None),
         "bursts": len(idle_gaps(lines)) + 1 if lines else None,
-        **_drift(lines),
+        **_drift(lines, partial),
         "first_eager_index": next((i for i, each in enumerate(lines) if each.graph is False), None),
     }
 
@@ -89,9 +90,13 @@ def _without_means(found: _Found, samples: Sequence[Sample], segments: Sequence[
     return kept | {"gen_throughput_mean_by_source": by_source}
 
 
-def _drift(lines: Sequence[Sample]) -> _Found:
-    """Give how speed and context change over lines of one batch size."""
-    told = [each for each in lines if each.running and each.tokens and each.output_tps]
+def _drift(lines: Sequence[Sample], partial: Container[int]) -> _Found:
+    """Give how speed and context change over whole lines of one batch size."""
+    told = [
+        each
+        for index, each in enumerate(lines)
+        if each.running and each.tokens and each.output_tps and index not in partial
+    ]
     if len(told) < 2 or len({each.running for each in told}) > 1:
         return {}
     first, last = told[0], told[-1]

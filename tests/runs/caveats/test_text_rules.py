@@ -275,3 +275,10 @@ def test_every_slug_of_the_readme_has_a_rule() -> None:
     }
     ours = {rule.__module__.rsplit(".", 1)[1].replace("_", "-") for rule in RULES}
     assert told - ours == set()
+
+
+def test_rates_of_several_servers_are_not_called_unheard_of() -> None:
+    lines = [(2.31, 0.66), (2.36, 0.68), (2.71, 0.57), (2.76, 0.59)]
+    text = "".join(batch(n * 3, accept=accepted(*pair)) for n, pair in enumerate(lines))
+    (found,) = (f for f in read(text.encode(), "x").caveats if f.slug == "accept-rate-definition")
+    assert "with one number of draft tokens" in found.text and "several servers" in found.text

@@ -128,3 +128,11 @@ def test_a_copied_result_is_no_repeat() -> None:
     assert reading["derived"]["attempts"] == 2
     assert "cv" not in reading["derived"]
     assert "repeated-lines" in reading["caveats"]
+
+
+def test_the_change_over_a_log_begins_with_its_first_whole_line() -> None:
+    speeds = (400.0, 1000.0, 1010.0, 1020.0)
+    lines = [decode(second, 4, "cuda graph: True", tps) for second, tps in enumerate(speeds)]
+    found = derived("".join(lines))
+    assert found["excluded_decode_indexes"] == [0]
+    assert found["gen_throughput_change"] == pytest.approx(0.02)
