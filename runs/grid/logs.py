@@ -61,4 +61,7 @@ def lines_only(logs: Sequence[ImportedLog]) -> str:
         if known and not log.more:
             lines = f"{len(known)} decode line" + "s" * (len(known) != 1)
             return f"{log.run.arm}: accept len {number(fmean(known), 2)} in {lines}. No level."
-    return "Log lines, no level." if logs else ""
+    if not logs:
+        return ""
+    total = sum(len(log.samples) + log.more for log in logs)
+    return f"{total:,} log line{'s' * (total != 1)}, no level."

@@ -12,6 +12,7 @@ from people.models import Person
 from runs.access import get_import
 from runs.actions.import_job import try_again
 from runs.actions.launch import Refused
+from runs.actions.texts import LARGE
 from runs.models import Import
 from runs.views.who import person
 
@@ -32,7 +33,7 @@ def import_detail(request: HttpRequest, pk: int) -> HttpResponse:
     if job.state == Import.State.DONE and job.campaign is not None:
         address = job.campaign.get_absolute_url()
         return HttpResponseClientRedirect(address) if htmx else redirect(address)
-    context = {"job": job, "before": _before(job)}
+    context = {"job": job, "before": _before(job), "whole": LARGE}
     return render(request, "runs/_import_job.html" if htmx else "runs/import_job.html", context)
 
 

@@ -31,6 +31,8 @@ from runs.views.import_jobs import own_imports
 from runs.views.who import person
 
 SHOWN = 200  # rows of each table; all of them are kept
+SHOWN_OF_MANY = 10  # samples of each of several texts
+ECHOED = 200_000  # characters; a longer paste would make the page as long as itself
 BEGINNING = 1024 * 1024  # bytes of long texts that are read for the page
 DEFAULT = "by the tool's default,"
 LONG = 400  # characters of one setting
@@ -60,6 +62,7 @@ class Found:
     segments: list[list[tuple[str, str]]]
     means: dict[str, Any]
     mean_over: str
+    most_samples: int = SHOWN
 
     @property
     def all_samples(self) -> int:
@@ -67,7 +70,7 @@ class Found:
 
     @property
     def samples(self) -> Any:
-        return self.reading.samples[:SHOWN]
+        return self.reading.samples[: self.most_samples]
 
     @property
     def rows(self) -> Any:
@@ -109,6 +112,8 @@ def import_text(request: HttpRequest) -> HttpResponse:
         form.add_error("file", _why_not_kept(problem))
         return render(request, "runs/import.html", {"form": form}, status=422)
     shown = _beginning(kept) if kept.size > settings.AT_ONCE_BYTES else _shown(kept)
+    if len(form.cleaned_data["text"]) > ECHOED:
+        form = ImportForm()  # the ticket stands for the text
     return render(request, "runs/import.html", {"form": form, **shown})
 
 
@@ -152,7 +157,7 @@ def _shown(kept: pending.PendingTexts) -> dict[str, Any]:
     planned = plan(texts, NO_HINTS)
     return {
         "found": [
-            found(reading, source.size)
+            found(reading, source.size, _most(kept))
             for reading, source in zip(readings, kept.sources, strict=True)
         ],
         "title": counts_of(readings),
@@ -169,7 +174,9 @@ def _shown(kept: pending.PendingTexts) -> dict[str, Any]:
 def _beginning(kept: pending.PendingTexts) -> dict[str, Any]:
     """Long texts by how they begin: a worker reads the rest once somebody wants it."""
     each = max(BEGINNING // len(kept.sources), 64 * 1024)
-    shown = [found(read_beginning(source, each), source.size) for source in kept.sources]
+    shown = [
+        found(read_beginning(source, each), source.size, _most(kept)) for source in kept.sources
+    ]
     readings = [one.reading for one in shown]
     return {
         "found": shown,
@@ -181,7 +188,12 @@ def _beginning(kept: pending.PendingTexts) -> dict[str, Any]:
     }
 
 
-def found(reading: Reading, size: int) -> Found:
+def _most(kept: pending.PendingTexts) -> int:
+    """Samples to show of each text: of several, a few, so that the page stays readable."""
+    return SHOWN if len(kept.sources) == 1 else SHOWN_OF_MANY
+
+
+def found(reading: Reading, size: int, most_samples: int = SHOWN) -> Found:
     means = dict(reading.derived)
     return Found(
         reading=reading,
@@ -195,6 +207,7 @@ def found(reading: Reading, size: int) -> Found:
         means=means,
         mean_over=mean_over(reading.samples),
         segments=[flat(segment.told) for segment in reading.segments],
+        most_samples=most_samples,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runs.grid import METRICS, build, headline, load
+from runs.grid.logs import ImportedLog, lines_only
 from runs.grid.spark import spark
 from tests.factories import make_arm, make_campaign, make_measured_run, make_workload
 
@@ -85,3 +86,9 @@ def test_nobody_leads_by_a_hint_of_less_than_matters() -> None:
 
 def test_arms_alike_everywhere_are_called_so() -> None:
     assert says(("a", {1: 100.0}), ("b", {1: 101.0})) == "No difference that matters at 1."
+
+
+def test_a_long_log_without_a_level_is_counted() -> None:
+    assert lines_only([]) == ""
+    log = ImportedLog(run=None, samples=(), more=160_700, damaged=0)  # type: ignore[arg-type]
+    assert lines_only([log]) == "160,700 log lines, no level."

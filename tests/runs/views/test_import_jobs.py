@@ -163,3 +163,15 @@ def test_the_page_of_one_that_waits_says_how_many_come_first(member: Client) -> 
     member.post("/import/", {"ticket": ticket(upload(member))})
     page = text(member.get(Import.objects.latest("pk").get_absolute_url()))
     assert "2 other imports come first" in page
+
+
+def test_before_anything_is_stored_no_share_is_told(
+    member: Client, django_capture_on_commit_callbacks: Any
+) -> None:
+    page = upload(member)
+    with django_capture_on_commit_callbacks(execute=True):
+        member.post("/import/", {"ticket": ticket(page)})
+    job = Import.objects.get()
+    Import.objects.claim(job.pk, "one")
+    told = text(member.get(job.get_absolute_url()))
+    assert "<b>Reading.</b>" in told and "<b>0 %</b>" not in told

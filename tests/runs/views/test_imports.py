@@ -238,3 +238,19 @@ def test_samples_that_are_not_held_for_the_page_are_counted() -> None:
     more = replace(reading, context={**reading.context, "samples_not_kept": 1999})
     assert counts_of([more, reading]) == "2,001 samples"
     assert found(more, 1).all_samples == 2000
+
+
+def test_of_several_logs_a_few_lines_each_are_shown_and_all_are_counted(member: Client) -> None:
+    line = LOG.split(b"\n")[0] + b"\n"
+    logs = [SimpleUploadedFile(f"{name}.log", line * 30) for name in ("a", "b")]
+    page = text(member.post("/import/", {"file": logs}))
+    assert page.count("first 10 of 30") == 2 and page.count("71.44") < 40
+    alone = text(member.post("/import/", {"text": (line * 30).decode()}))
+    assert "first 10" not in alone
+
+
+def test_a_very_long_paste_is_kept_and_not_sent_back(member: Client) -> None:
+    page = text(member.post("/import/", {"text": LOG.decode() * 2000}))
+    assert len(page) < 300_000 and "2,000 damaged" not in page
+    assert "Make a campaign of it" in page
+    assert "71.44" in page
