@@ -12,7 +12,7 @@ from runs.comparisons import Compared, Pair
 from runs.engines.registry import ENGINES
 from runs.engines.sglang.flags import FlagError
 from runs.metrics.configdiff import Change, Config, config_diff
-from runs.models import Arm, LogStream, State
+from runs.models import Arm, LogStream, ServerConfig, State
 from runs.runpage import caveat_title, evidence_words
 from runs.sides import Launch, Side
 
@@ -321,12 +321,12 @@ def _log_lines(side: Side) -> tuple[int, int]:
 
 
 def commands(compared: Compared) -> list[tuple[Side, str]]:
-    """Each side's launch command; of flags that the engine refuses today, the flags."""
-    return [(side, _command(side.arm)) for side in compared.sides]
+    """Each side's launch command."""
+    return [(side, launch_command(side.arm.config)) for side in compared.sides]
 
 
-def _command(arm: Arm) -> str:
-    config = arm.config
+def launch_command(config: ServerConfig) -> str:
+    """The words that start the server; of flags that the engine refuses today, the flags."""
     try:
         words = ENGINES[config.engine].command(config.flags, model=config.model, port=config.port)
     except (KeyError, ValueError):

@@ -137,6 +137,9 @@ class RunPage:
         """Who made the load, how warm the cache was, and tools that ended badly all the same."""
         driver = DRIVERS.get(self.run.arm.workload.driver)
         words = [f"Load by {driver.title}."] if driver else []
+        if driver and self.run.arm.workload.cache_policy:
+            policy = self.run.arm.workload.get_cache_policy_display()
+            words.append(f"Cache: {policy}.")
         rates = [row.level.hit_rate for row in self.rows]
         if any(rate is not None for rate in rates):
             told = ", ".join("·" if rate is None else share(rate) for rate in rates)

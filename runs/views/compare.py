@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from runs.access import get_arms
 from runs.actions.compare import comparison_key
+from runs.actions.launch import why_no_load, why_not_launchable
 from runs.charts import comparison_series
 from runs.comparisons import Compared, Pair, compare_arms
 from runs.differences import (
@@ -101,6 +102,8 @@ def next_steps(compared: Compared) -> dict[str, Any] | None:
     if not known:
         return None
     top = max(known, key=lambda side: side.arm.config.flags[flag])
+    if why_not_launchable(top.arm.config) or why_no_load(top.arm.workload):
+        return None
     steps = top.arm.config.flags[flag] + 1
     minutes = price_minutes(top.arm, top.arm.host)
     return {

@@ -48,7 +48,7 @@ export class LogPane {
     this.root.querySelector("[data-whole-log]")?.removeAttribute("hidden");
     for (const [name, value] of [["log-lines", event.lines], ["log-damaged", event.damaged]]) {
       const box = this.root.querySelector(`[data-${name}]`);
-      if (box) box.textContent = value;
+      if (box) box.textContent = Number(value).toLocaleString("en-US");
     }
     if (this.follows) this.toEnd();
     this.label();

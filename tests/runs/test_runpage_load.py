@@ -27,3 +27,9 @@ def test_the_driver_the_cache_and_a_bad_end_are_told() -> None:
         "Level 4: the tool ended with exit status 7.",
     ]
     assert page.itl_words == "of tokens"
+
+
+def test_the_cache_policy_is_told_where_somebody_set_it() -> None:
+    load = make_workload((1,), driver="sglang_bench", prompt_set="random", cache_policy="flush")
+    run = make_measured_run(make_arm(make_campaign(), workload=load), {1: 100.0})
+    assert "Cache: flush before each level." in run_page(run).load_words

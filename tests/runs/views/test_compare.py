@@ -268,3 +268,13 @@ def test_a_shared_page_shows_the_interval_of_each_level(
     # tile and table say the same
     assert f'<span class="v">{small["change_words"]}</span>' in shown
     assert f'<td class="big unsure">{small["change_words"]}</td>' in shown
+
+
+def test_no_rerun_is_offered_that_could_not_be_started(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    measure(arms)
+    assert "Rerun with steps=3" in page(member, arms)
+    arms[1].config.engine = "unknown"
+    arms[1].config.save()
+    assert "Rerun with steps=3" not in page(member, arms)

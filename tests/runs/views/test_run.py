@@ -11,6 +11,7 @@ from tests.factories import (
     make_arm,
     make_attempt,
     make_campaign,
+    make_config,
     make_event,
     make_host,
     make_level,
@@ -252,3 +253,23 @@ def test_a_server_that_is_not_ours_shows_its_own_arguments_and_that_it_lives(
     assert "not set by us" in page and "--speculative-num-steps" in page
     assert "was left on" in page
     assert "nothing of it runs on" not in page
+
+
+def test_the_command_of_the_server_stands_on_the_page_with_what_is_not_known_of_it(
+    member: Client,
+) -> None:
+    config = make_config(
+        env={"CUDA_VISIBLE_DEVICES": "0,1"},
+        effective={"untyped_flags": ["--enable-magic"]},
+        flags={"--tp": 2, "--enable-magic": "7"},
+    )
+    run = make_measured_run(make_arm(make_campaign(), config=config), {1: 100.0})
+    page = text(member.get(run.get_absolute_url()))
+    assert "CUDA_VISIBLE_DEVICES=0,1 python3 -m sglang.launch_server" in page
+    assert "--enable-magic 7" in page and "<code>--enable-magic</code>" in page
+
+
+def test_a_kept_server_has_arguments_of_its_own(member: Client) -> None:
+    config = make_config(launcher="attach")
+    run = make_measured_run(make_arm(make_campaign(), config=config), {1: 100.0})
+    assert "sglang.launch_server" not in text(member.get(run.get_absolute_url()))
