@@ -20,7 +20,7 @@ from django.db import connection
 
 from hosts.fingerprint import fingerprint
 from hosts.models import Host, HostKey
-from runs.models import Operation, Run, State
+from runs.models import Operation, Reason, Run, State
 from tests.contract import demo
 from tests.faults.conftest import Scene
 from tests.faults.stack import SCALE, Stack, Started
@@ -163,7 +163,12 @@ def scene_of(node: Node, i: int) -> Scene:
 
 
 def began_badly(run: Run) -> bool:
-    """Nothing was started, since the node was away at that very moment: an honest end."""
+    """Nothing was started, as the node was away at that very moment: an honest end.
+
+    All three nodes are this machine: a run that finds that out beside another one ends as well.
+    """
+    if run.reason == Reason.SAME_MACHINE:
+        return not Operation.objects.filter(attempt__run=run, kind="start-server").exists()
     prepared = Operation.objects.filter(attempt__run=run, kind=Operation.Kind.PREPARE)
     return run.state == State.FAILED and prepared.filter(state="failed").exists()
 
