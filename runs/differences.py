@@ -330,5 +330,14 @@ def launch_command(config: ServerConfig) -> str:
     try:
         words = ENGINES[config.engine].command(config.flags, model=config.model, port=config.port)
     except (KeyError, ValueError):
-        words = [str(word) for pair in config.flags.items() for word in pair]
+        return told_flags(config)
+    return shlex.join(words)
+
+
+def told_flags(config: ServerConfig) -> str:
+    """The flags as they were found, without what a launch from here would add."""
+    words: list[str] = []
+    for flag, value in config.flags.items():
+        values = value if isinstance(value, list) else [value]
+        words += [flag, *(str(each) for each in values if each is not True)]
     return shlex.join(words)

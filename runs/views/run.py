@@ -19,10 +19,10 @@ from runs.actions.cancel import cancel_run
 from runs.actions.import_job import begin_reading_again
 from runs.actions.launch import Refused
 from runs.actions.read_again import can_read_again, read_again, size_of
-from runs.differences import launch_command
+from runs.differences import launch_command, told_flags
 from runs.intake.version import PARSER_VERSION
 from runs.loglines import TAIL, log_part
-from runs.models import Level, LogStream, Run, ServerConfig
+from runs.models import Level, LogStream, Run
 from runs.outputs import output_text
 from runs.points import newest_stream, samples_csv
 from runs.runnumbers import baseline_readings, numbers
@@ -67,17 +67,19 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "part": log_part(stream, 0, limit=TAIL) if stream else None,
         "stream": stream,
         **_imported(run),
-        **_server(run.arm.config),
+        **_server(run),
         "rail": notes_rail(run),
     }
     return render(request, "runs/run_detail.html", context)
 
 
-def _server(config: ServerConfig) -> dict[str, Any]:
+def _server(run: Run) -> dict[str, Any]:
     """How the server was started, as far as it is known; a kept server has its own arguments."""
-    known = config.sets_arguments and (config.flags or config.model != "unknown")
+    config = run.arm.config
+    known = config.sets_arguments
+    words = told_flags if run.imported else launch_command
     return {
-        "command": launch_command(config) if known else "",
+        "command": words(config) if known else "",
         "environment": shlex.join(f"{k}={v}" for k, v in config.env.items()) if known else "",
         "untyped_flags": config.effective.get("untyped_flags", []),
     }

@@ -273,3 +273,10 @@ def test_a_kept_server_has_arguments_of_its_own(member: Client) -> None:
     config = make_config(launcher="attach")
     run = make_measured_run(make_arm(make_campaign(), config=config), {1: 100.0})
     assert "sglang.launch_server" not in text(member.get(run.get_absolute_url()))
+
+
+def test_of_an_import_only_the_flags_that_were_found_are_shown(member: Client) -> None:
+    config = make_config(flags={"--tp": 2, "--trust-remote-code": True})
+    run = make_measured_run(make_arm(make_campaign(), config=config), {1: 100.0}, imported=True)
+    page = text(member.get(run.get_absolute_url()))
+    assert '<pre class="command">--tp 2 --trust-remote-code</pre>' in page
