@@ -43,6 +43,10 @@ from runs.models import (
 )
 
 NOTHING = "Nothing in this text can be measured: no log of a server and no result row."
+COMMAND_ALONE = (
+    "It holds a server's launch command: paste it with the server's log or a client's result, and "
+    "its flags become that arm's server; or open a new campaign with these flags."
+)
 AT_ONCE = 50_000  # samples that are dropped in one transaction
 STALE = timedelta(minutes=10)  # every piece of a living import takes seconds
 UNFINISHED = "This import was not finished."
@@ -114,6 +118,8 @@ def nothing_in(texts: Sequence[Text], sources: Sequence[Source]) -> str:
         if damaged is not None:
             place = f"line {damaged.line:,}, byte {damaged.offset:,}"
             return f"{NOTHING} {text.name}, {place}: {damaged.reason}."
+    if any("launch_flags" in text.reading.context for text in texts):
+        return f"{NOTHING} {COMMAND_ALONE}"
     return NOTHING
 
 

@@ -254,3 +254,9 @@ def test_a_very_long_paste_is_kept_and_not_sent_back(member: Client) -> None:
     assert len(page) < 300_000 and "2,000 damaged" not in page
     assert "Make a campaign of it" in page
     assert "71.44" in page
+
+
+def test_a_launch_command_alone_says_what_would_make_an_arm_of_it(member: Client) -> None:
+    page = text(member.post("/import/", {"text": "vllm serve meta/Finch-8B --max-num-seqs 64\n"}))
+    assert "It holds a server&#x27;s launch command" in page and "meta/Finch-8B" in page
+    assert "launch command" not in text(member.post("/import/", {"text": "why is it slow?"}))
