@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from statistics import fmean
 from typing import Any
 
 from django.db import transaction
 
-from runs.actions.levelfacts import decode_lines, interval_lines, level_facts
+from runs.actions.levelcourse import decode_lines
+from runs.actions.levelfacts import interval_lines, level_facts
 from runs.caveats.base import Finding
 from runs.caveats.gather import gather
-from runs.caveats.registry import find_caveats, find_load_caveats
+from runs.caveats.registry import find_caveats, find_load_caveats, severity_of
 from runs.engines import base
 from runs.engines.registry import ENGINES
 from runs.metrics.acceptance import level_accept_len
@@ -19,6 +21,9 @@ from runs.models import Attempt, Caveat, Event, Level, LogStream, Run, Sample
 
 # Of the lines inside a level's window; a rule about single levels needs a few of them.
 LEAST_LINES = 5
+# kinds of events that count while levels are measured
+START, DAMAGED, THROWN_OUT = "server_args", "damaged", ("retraction", "preemption")
+MET = (START, DAMAGED, *THROWN_OUT)
 # The resolution of a printed time.
 STAMP_S = 1.0
 
@@ -148,7 +153,8 @@ def _startup(attempt: Attempt) -> dict[str, Any]:
 def _find_caveats(attempt: Attempt, levels: Sequence[Level], samples: Sequence[Sample]) -> None:
     run = attempt.run
     measured = [sample for level in levels for sample in in_window(samples, level)]
-    found = _findings(run, attempt.startup, levels, measured, client_tps=None)
+    met = _met(attempt, levels)
+    found = _findings(run, attempt.startup, levels, measured, client_tps=None, **met)
     found += _client_and_log(run, attempt.startup, levels, samples)
     found += find_load_caveats(level_facts(attempt, levels, samples))
     store_findings(run, found)
@@ -175,6 +181,7 @@ def _findings(
     levels: Sequence[Level],
     samples: Sequence[Sample],
     client_tps: float | None,
+    **met: int,
 ) -> list[Finding]:
     facts = gather(
         flags=run.arm.config.flags,
@@ -183,8 +190,30 @@ def _findings(
         levels=[level.concurrency for level in levels],
         samples=[as_record(sample) for sample in samples],
         client_tps=client_tps,
+        env=run.arm.config.env,
+        **met,
     )
     return find_caveats(facts)
+
+
+def _met(attempt: Attempt, levels: Sequence[Level]) -> dict[str, int]:
+    """What the server's log tells of the time from the first level's start to the last one's end:
+    requests thrown out, start-ups, lines that could not be read."""
+    begun = [level.started for level in levels if level.started is not None]
+    ended = [level.ended for level in levels if level.ended is not None]
+    if not begun or not ended:
+        return {}
+    span = [datetime.fromtimestamp(moment, UTC) for moment in (min(begun), max(ended))]
+    told = Event.objects.filter(
+        attempt=attempt, stream__role=LogStream.Role.SERVER, at__range=span, kind__in=MET
+    )
+    kinds = list(told.values_list("kind", "data"))
+    thrown = [data.get("requests") for kind, data in kinds if kind in THROWN_OUT]
+    return {
+        "retracted": sum(n if isinstance(n, int) and n else 1 for n in thrown),
+        "restarts": sum(kind == START for kind, _ in kinds),
+        "damaged": sum(kind == DAMAGED for kind, _ in kinds),
+    }
 
 
 def known(settings: dict[str, Any]) -> dict[str, Any]:
@@ -193,9 +222,26 @@ def known(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def store_findings(run: Run, found: Iterable[Finding]) -> None:
-    """Replace the run's caveats; of one slug the first finding is kept."""
-    run.caveats.all().delete()
+    """Make the run's caveats these; of one slug the first finding is kept.
+
+    A caveat that is found again keeps its row and the moment at which it was first found.
+    """
     unique = {finding.slug: finding for finding in reversed(list(found))}
+    run.caveats.exclude(slug__in=unique).delete()
+    rows = [
+        Caveat(
+            run=run,
+            slug=f.slug,
+            severity=severity_of(f),
+            metric=f.metric,
+            text=f.text,
+            evidence=f.evidence,
+        )
+        for f in reversed(unique.values())
+    ]
     Caveat.objects.bulk_create(
-        Caveat(run=run, slug=f.slug, text=f.text, evidence=f.evidence) for f in unique.values()
+        rows,
+        update_conflicts=True,
+        unique_fields=["run", "slug"],
+        update_fields=["severity", "metric", "text", "evidence"],
     )

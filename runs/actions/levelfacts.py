@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from django.db.models import F, Max
 
+from runs.actions.levelcourse import client_cpu, course, decode_lines
 from runs.caveats.load import LevelFacts
 from runs.drivers.gpu_records import IDLE
 from runs.metrics.gpu import AT_WORK, GpuWindow, gpu_windows
@@ -32,7 +34,19 @@ def level_facts(
 ) -> list[LevelFacts]:
     """One entry for each level, in their order."""
     reached = _fastest_of_arm(attempt.run.arm)
-    return [_facts(attempt, level, samples, reached) for level in levels]
+    lines = sum(1 for sample in samples if sample.phase == Sample.Phase.DECODE)
+    cpu = client_cpu(attempt, levels)
+    done = [level for level in levels if level.state == Level.State.DONE]
+    first = min(done, key=lambda level: level.index, default=None)
+    return [
+        replace(
+            _facts(attempt, level, samples, reached),
+            **(course(attempt, level, samples, lines) if level.state == Level.State.DONE else {}),
+            first=level is first,
+            client_cpu=cpu,
+        )
+        for level in levels
+    ]
 
 
 def _facts(
@@ -108,23 +122,3 @@ def tokens_told(lines: Sequence[Sample]) -> tuple[float | None, float | None]:
         tokens += line.output_tps * (line.time - before.time)
     seconds = (timed[-1].time or 0.0) - (timed[0].time or 0.0)
     return (tokens / seconds, seconds) if seconds > 0 else (None, None)
-
-
-def decode_lines(
-    samples: Iterable[Sample], start: float | None, end: float | None, margin: float = 0.0
-) -> list[Sample]:
-    """The decode lines of [start + margin, end - margin], epoch seconds; none if not known.
-
-    A line speaks of the interval before it and its stamp has whole seconds: without a margin the
-    first lines of a window still tell of what was before.
-    """
-    if start is None or end is None:
-        return []
-    start, end = start + margin, end - margin
-    return [
-        sample
-        for sample in samples
-        if sample.phase == Sample.Phase.DECODE
-        and sample.time is not None
-        and start <= sample.time <= end
-    ]

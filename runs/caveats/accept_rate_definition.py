@@ -1,6 +1,6 @@
 """The printed accept rate is not (len − 1)/(draft tokens − 1), or nobody can tell."""
 
-from runs.caveats.base import Facts, Finding
+from runs.caveats.base import Facts, Finding, Rule
 from runs.metrics.acceptance import definition, strict_rate
 
 _NAMES = {
@@ -25,3 +25,6 @@ def find(facts: Facts) -> Finding | None:
             evidence = {"printed": rate, "accept_len": length, "strict": round(strict, 4)}
             return Finding("accept-rate-definition", text, {**evidence, "definition": kind})
     return None
+
+
+RULE: Rule[Facts] = Rule("accept-rate-definition", "warn", find)

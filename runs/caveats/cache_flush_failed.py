@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runs.caveats.base import Finding
+from runs.caveats.base import Experiment, Finding, Rule
 from runs.caveats.load import LevelFacts
 
 
@@ -19,3 +19,11 @@ def find(levels: Sequence[LevelFacts]) -> Finding | None:
     return Finding(
         "cache-flush-failed", text, {"levels": list(named), "answer": refused[0].flush_answer[:120]}
     )
+
+
+RULE: Rule[Sequence[LevelFacts]] = Rule(
+    "cache-flush-failed",
+    "warn",
+    find,
+    Experiment("new seed per level", {"cache_policy": "new-seed"}, confirmed_by="worse"),
+)

@@ -1,6 +1,6 @@
 """The client's figure and the server's log do not agree."""
 
-from runs.caveats.base import Facts, Finding
+from runs.caveats.base import Facts, Finding, Rule
 from runs.metrics.format import number, share
 
 MAX_GAP = 0.1
@@ -20,3 +20,6 @@ def find(facts: Facts) -> Finding | None:
     )
     evidence = {"client_tps": client, "log_tps": round(log, 4), "gap": round(gap, 4)}
     return Finding("client-log-gap", text, {**evidence})
+
+
+RULE: Rule[Facts] = Rule("client-log-gap", "warn", find)

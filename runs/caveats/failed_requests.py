@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
-from runs.caveats.base import Finding
+from runs.caveats.base import Finding, Rule
 from runs.caveats.load import LevelFacts
+from runs.engines.base import JSON
+from runs.metrics.verdict import MOST_FAILED
 
 
 def find(levels: Sequence[LevelFacts]) -> Finding | None:
@@ -19,6 +21,13 @@ def find(levels: Sequence[LevelFacts]) -> Finding | None:
         f"{failed}{of} requests failed at level {named}: speeds are of the rest, and the rest had "
         "the server for itself."
     )
-    return Finding(
-        "failed-requests", text, {"failed": failed, "levels": [each.concurrency for each in short]}
-    )
+    worst = max(level.failed / level.requests if level.requests else 1.0 for level in short)
+    evidence: dict[str, JSON] = {
+        "failed": failed,
+        "levels": [each.concurrency for each in short],
+        "worst_share": round(worst, 4),
+    }
+    return Finding("failed-requests", text, evidence, "block" if worst > MOST_FAILED else "warn")
+
+
+RULE: Rule[Sequence[LevelFacts]] = Rule("failed-requests", "warn", find)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runs.caveats.base import Finding
+from runs.caveats.base import Experiment, Finding, Rule
 from runs.caveats.load import LevelFacts
 from runs.engines.base import JSON
 from runs.metrics.format import number, share, size
@@ -70,3 +70,8 @@ def excess_of(level: LevelFacts) -> float | None:
     if level.log_seconds is None or level.log_seconds < LEAST_S or level.log_lines < LEAST_LINES:
         return None
     return level.log_tps / level.client_tps - 1
+
+
+RULE: Rule[Sequence[LevelFacts]] = Rule(
+    "foreign-load", "block", find, Experiment("again, interleaved", arms="all")
+)

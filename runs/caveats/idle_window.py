@@ -1,6 +1,6 @@
 """Decode lines that hold idle time and were left out of means."""
 
-from runs.caveats.base import Facts, Finding
+from runs.caveats.base import Facts, Finding, Rule
 
 
 def find(facts: Facts) -> Finding | None:
@@ -13,3 +13,6 @@ def find(facts: Facts) -> Finding | None:
     )
     evidence = {"lines": facts.lines, "partial_lines": facts.partial_lines}
     return Finding("idle-window", text, {**evidence})
+
+
+RULE: Rule[Facts] = Rule("idle-window", "info", find)

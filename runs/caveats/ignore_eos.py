@@ -1,6 +1,6 @@
 """Text forced past its natural end repeats itself."""
 
-from runs.caveats.base import Facts, Finding
+from runs.caveats.base import Experiment, Facts, Finding, Rule
 
 
 def find(facts: Facts) -> Finding | None:
@@ -12,3 +12,11 @@ def find(facts: Facts) -> Finding | None:
         "and is easy to guess."
     )
     return Finding("ignore-eos", text, {"ignore_eos": True})
+
+
+RULE: Rule[Facts] = Rule(
+    "ignore-eos",
+    "warn",
+    find,
+    Experiment("natural end", {"ignore_eos": False}, confirmed_by="worse"),
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runs.caveats.base import Finding
+from runs.caveats.base import Experiment, Finding, Rule
 from runs.caveats.load import LevelFacts
 from runs.metrics.format import share
 
@@ -30,3 +30,11 @@ def find(levels: Sequence[LevelFacts]) -> Finding | None:
     )
     evidence = {"level": worst.concurrency, "cached_share": round(rate, 4)}
     return Finding("prefix-cache-warm", text, {**evidence, "cached_tokens": worst.cached_tokens})
+
+
+RULE: Rule[Sequence[LevelFacts]] = Rule(
+    "prefix-cache-warm",
+    "warn",
+    find,
+    Experiment("flush the cache first", {"cache_policy": "flush"}, confirmed_by="worse"),
+)

@@ -1,6 +1,6 @@
 """Requests that wait in the server."""
 
-from runs.caveats.base import Facts, Finding
+from runs.caveats.base import Facts, Finding, Rule
 
 # A line now and then is a burst, not a queue.
 MIN_SHARE = 0.1
@@ -22,3 +22,6 @@ def find(facts: Facts) -> Finding | None:
         "running_max": facts.running_max,
     }
     return Finding("queueing", text, {**evidence})
+
+
+RULE: Rule[Facts] = Rule("queueing", "warn", find)

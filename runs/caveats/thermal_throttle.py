@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runs.caveats.base import Finding
+from runs.caveats.base import Experiment, Finding, Rule
 from runs.caveats.load import LevelFacts
 from runs.engines.base import JSON
 from runs.metrics.format import number, share
@@ -70,3 +70,8 @@ def _told(gpu: GpuWindow) -> list[str]:
         limit = "" if gpu.power_limit_w is None else f" of {number(gpu.power_limit_w)} W"
         words.append(f"{gpu.power_cap} of {gpu.samples} held at the power limit{limit}")
     return words
+
+
+RULE: Rule[Sequence[LevelFacts]] = Rule(
+    "thermal-throttle", "warn", find, Experiment("again, interleaved", arms="all")
+)

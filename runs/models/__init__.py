@@ -2,12 +2,13 @@
 
 from runs.models.attempt import Attempt, Operation
 from runs.models.campaign import Arm, Campaign
+from runs.models.caveat import Caveat, CaveatTest, Dismissal, Severity
 from runs.models.config import ServerConfig, Workload
 from runs.models.gpu import GpuSample
 from runs.models.imports import Import
 from runs.models.leader import Leader, Sign
 from runs.models.log import LogChunk, LogStream
-from runs.models.note import Caveat, Note
+from runs.models.note import Note
 from runs.models.outline import Outline
 from runs.models.run import Run
 from runs.models.sample import Event, Level, Sample
@@ -19,7 +20,9 @@ __all__ = [
     "Attempt",
     "Campaign",
     "Caveat",
+    "CaveatTest",
     "Comparison",
+    "Dismissal",
     "Event",
     "GpuSample",
     "Import",
@@ -34,6 +37,7 @@ __all__ = [
     "Run",
     "Sample",
     "ServerConfig",
+    "Severity",
     "ShareLink",
     "Sign",
     "State",

@@ -1,4 +1,4 @@
-"""Remarks: a rule's (caveats) and a person's (notes)."""
+"""Notes: a person's remarks."""
 
 from __future__ import annotations
 
@@ -8,22 +8,6 @@ from django.db.models import Q
 
 from runs.models.campaign import Arm, Campaign
 from runs.models.run import Run
-
-
-class Caveat(models.Model):
-    """A rule's remark on a run, with the measured value that fired it."""
-
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="caveats")
-    slug = models.SlugField(max_length=60)
-    text = models.TextField()
-    evidence = models.JSONField(default=dict)
-    found_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "slug"], name="runs_caveat_once")]
-
-    def __str__(self) -> str:
-        return self.slug
 
 
 class NoteQuerySet(models.QuerySet["Note"]):

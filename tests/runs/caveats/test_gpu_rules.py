@@ -30,7 +30,7 @@ def rows(count: int = 40, every: int = 1, **changed: Any) -> list[Any]:
 
 def level(samples: list[Any], **known: Any) -> LevelFacts:
     nothing: dict[str, Any] = {
-        "concurrency": 16, "requests": 32, "failed": 0, "flushed": None, "flush_answer": "",
+        "concurrency": 16, "requests": 96, "failed": 0, "flushed": None, "flush_answer": "",
         "prompt_tokens": None, "cached_tokens": None,
     }  # fmt: skip
     return LevelFacts(**nothing | known, gpus=gpu_windows(samples, 0, 1000, FULL))
@@ -136,4 +136,4 @@ def test_tokens_that_nobody_here_asked_for_are_told() -> None:
 )
 def test_a_gap_that_the_measure_explains_is_no_foreign_load(near: dict[str, Any]) -> None:
     known = {"client_tps": 1000.0, "log_tps": 1100.0, "log_seconds": 62.0, "log_lines": 60}
-    assert found(level([], **known | near)) == {}
+    assert "foreign-load" not in found(level([], **known | near))

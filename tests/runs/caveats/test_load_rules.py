@@ -10,7 +10,7 @@ from runs.caveats.registry import find_load_caveats
 
 def level(concurrency: int, **known: Any) -> LevelFacts:
     nothing: dict[str, Any] = {
-        "requests": 32, "failed": 0, "flushed": None, "flush_answer": "", "prompt_tokens": None,
+        "requests": 96, "failed": 0, "flushed": None, "flush_answer": "", "prompt_tokens": None,
         "cached_tokens": None,
     }  # fmt: skip
     return LevelFacts(concurrency=concurrency, **nothing | known)
@@ -27,7 +27,7 @@ def test_a_quiet_run_has_none() -> None:
 
 def test_failed_requests_are_counted_over_the_levels() -> None:
     told = found(level(1), level(4, failed=2), level(16, failed=30))
-    assert "32 of 64 requests failed at level 4, 16" in told["failed-requests"]
+    assert "32 of 192 requests failed at level 4, 16" in told["failed-requests"]
 
 
 def test_a_refused_flush_names_its_levels() -> None:

@@ -121,6 +121,7 @@ def test_facts_come_from_flags_workload_levels_and_log() -> None:
         draft_tokens=2,
         client_tps=90.0,
         log_tps=100.0,
+        usage_max=0.0,
     )
 
 

@@ -1,0 +1,1 @@
+"""Rules about the arms of a comparison: what only shows when they stand side by side. Pure."""
