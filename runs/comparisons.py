@@ -8,7 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from runs.actions.compare import comparison_key
+from runs.answers import NONE, Answers, answers
+from runs.caveatgroups import CaveatGroup, caveat_groups
 from runs.judging import Judged, judge
 from runs.metrics.compare import SMALL, LevelChange, compare_levels, of_metric
 from runs.metrics.sentence import change_words, interval_words, more_words
@@ -209,6 +213,12 @@ class Compared:
 
     sides: list[Side]
     pairs: list[Pair]
+    given: Answers = NONE
+
+    @cached_property
+    def caveats(self) -> list[CaveatGroup]:
+        """All remarks of the rules, the worst first, dismissed ones last."""
+        return caveat_groups(self.sides, self.given)
 
     @property
     def base(self) -> Side:
@@ -227,16 +237,18 @@ class Compared:
 def compare_arms(arms: Sequence[Arm]) -> Compared:
     """Every arm against the first."""
     sides = [side_of(arm) for arm in arms]
-    return Compared(sides, [pair(sides[0], other) for other in sides[1:]])
+    runs = [launch.run.pk for side in sides for launch in side.counted]
+    given = answers(runs=runs, comparison=comparison_key(arms))
+    return Compared(sides, [pair(sides[0], other, given) for other in sides[1:]], given)
 
 
-def pair(base: Side, other: Side) -> Pair:
+def pair(base: Side, other: Side, given: Answers = NONE) -> Pair:
     """All figures of two sides, level by level."""
     changes = compare_levels(base.figures, other.figures)
     by_key = {(change.concurrency, change.metric): change for change in changes}
     output, user = of_metric(changes, "output_tps"), of_metric(changes, "user_tps")
     known = any(change.change is not None for change in output)
-    judged = judge(base, other, "output_tps" if known else "user_tps")
+    judged = judge(base, other, "output_tps" if known else "user_tps", given)
     rows = [
         row(base, other, concurrency, by_key, judged.judgement.at(concurrency))
         for concurrency in sorted({change.concurrency for change in changes})

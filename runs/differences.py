@@ -8,18 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runs.armfacts import NOT_TOLD, engine_version
 from runs.comparisons import Compared, Pair
 from runs.engines.registry import ENGINES
 from runs.engines.sglang.flags import FlagError
 from runs.metrics.configdiff import Change, Config, config_diff
 from runs.models import Arm, LogStream, ServerConfig, State
-from runs.runpage import caveat_title, evidence_words
 from runs.sides import Launch, Side
 
 # of a start-up log, what limits the measurement; the rest is the engine's own business
 LIMITS = ("max_running_requests", "max_total_num_tokens", "kv_cache_tokens", "context_len")
-
-NOT_TOLD = "unknown"  # how an import names what its text does not tell
 
 
 @dataclass(frozen=True)
@@ -39,20 +37,6 @@ class Difference:
     after: str
     group: str
     why: str
-
-
-@dataclass(frozen=True)
-class CaveatGroup:
-    """A rule's remarks on all counted launches. ``test`` is a change that would tell more."""
-
-    slug: str
-    title: str
-    where: str
-    texts: list[str]
-    evidence: list[str]
-    test_words: str
-    test_arm: Arm
-    test_set: str
 
 
 def chips(compared: Compared) -> list[Chip]:
@@ -94,16 +78,6 @@ def _engine(sides: Sequence[Side]) -> Chip | None:
     if None in told:
         return Chip(True, "same engine, version not told")
     return _same("engine version", told)
-
-
-def engine_version(side: Side) -> str | None:
-    """As the node's facts tell it, else as an import does."""
-    for launch in side.counted:
-        for engine in (launch.attempt.facts if launch.attempt else {}).get("engines") or []:
-            if engine.get("name") == side.arm.config.engine:
-                return str(engine.get("version"))
-    told = side.arm.config.effective.get("version")
-    return str(told) if told is not None else None
 
 
 def _order(sides: Sequence[Side]) -> Chip | None:
@@ -218,64 +192,6 @@ def _words(value: Any) -> str:
     if value is False:
         return "off"
     return str(value)
-
-
-def caveats(compared: Compared) -> list[CaveatGroup]:
-    """The remarks of the rules on all counted launches, one group for each rule."""
-    found: dict[str, list[tuple[Side, Any]]] = {}
-    for side in compared.sides:
-        for launch in side.counted:
-            for caveat in launch.run.caveats.all():
-                found.setdefault(caveat.slug, []).append((side, caveat))
-    return [_group(slug, said, compared) for slug, said in found.items()]
-
-
-def _group(slug: str, said: list[tuple[Side, Any]], compared: Compared) -> CaveatGroup:
-    names = list(dict.fromkeys(side.name for side, _ in said))
-    everywhere = len(names) == len(compared.sides)
-    where = ("in both arms" if len(names) == 2 else "in all arms") if everywhere else ""
-    test_arm, test_words, test_set = _test(slug, said[-1][0], compared)
-    return CaveatGroup(
-        slug=slug,
-        title=caveat_title(slug),
-        where=where or f"in {', '.join(names)}",
-        texts=_whose([(side.name, caveat.text) for side, caveat in said]),
-        evidence=_whose([(side.name, evidence_words(caveat.evidence)) for side, caveat in said]),
-        test_words=test_words,
-        test_arm=test_arm,
-        test_set=test_set,
-    )
-
-
-def _whose(said: list[tuple[str, str]]) -> list[str]:
-    """Each remark once; where they differ, with the arms that it is about before it."""
-    arms: dict[str, list[str]] = {}
-    for name, text in said:
-        arms.setdefault(text, []).append(name)
-    if len(arms) == 1:
-        return list(arms)
-    return [f"{', '.join(dict.fromkeys(names))}: {text}" for text, names in arms.items() if text]
-
-
-def _test(slug: str, side: Side, compared: Compared) -> tuple[Arm, str, str]:
-    """What to run to learn how much a caveat matters: an arm, in words, as a change."""
-    limits = {other.limit: other for other in compared.sides if other.limit is not None}
-    if slug == "running-capped" and len(limits) > 1:
-        lowest, highest = min(limits), max(limits)
-        change = f"--max-running-requests={lowest}"
-        where = "both" if len(compared.sides) == 2 else "all"
-        return limits[highest].arm, f"limit {lowest} in {where}", change
-    return (side.arm, *TESTS.get(slug, ("", "")))
-
-
-# in the form of the rerun page
-TESTS = {
-    "greedy-sampling": ("temperature 0.7", "temperature=0.7"),
-    "ignore-eos": ("natural end", "ignore_eos=false"),
-    "cuda-graph-off": ("with CUDA graphs", "--disable-cuda-graph="),
-    "prefix-cache-warm": ("flush the cache first", "cache_policy=flush"),
-    "cache-flush-failed": ("new seed per level", "cache_policy=new-seed"),
-}
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from runs.answers import NONE, Answers
+from runs.caveatgroups import CaveatGroup, caveat_groups
 from runs.history import Repeat, level_noise, repeats, sweep_noise
 from runs.metrics.format import number, share
 from runs.metrics.noise import Noise
@@ -18,14 +20,17 @@ from runs.sides import FIGURES, Launch, Side
 
 # metrics that may not get worse while the headline gets better
 GUARDED = ("ttft_p50", "tpot_p50")
-# of these nothing may be concluded, whatever the figures
-BLOCKING = {
+# why nothing may be concluded, in the words of a verdict; other caveats tell their title
+UNSAFE = {
     "simulated-acceptance": "acceptance was set by hand",
     "restart-in-window": "the server restarted while it was measured",
     "wrong-server": "another server answered",
     "random-tokens": "prompts are random token ids",
+    "foreign-load": "somebody else used the server or its GPUs",
+    "stale-log": "the log is not of the time that was measured",
+    "per-rank-throughput": "the log tells of one DP rank alone",
+    "env-differs": "the GPUs are of another model",
 }
-RANDOM_IDS = ("random-ids", "random_ids")
 # what makes two arms two questions, by the settings of their workload
 CORPUS = ("prompt_set", "prompts", "input_tokens", "max_tokens")
 QUANTIZATION = "--quantization"
@@ -75,8 +80,11 @@ class Judged:
         return next((each.noise for each in self.judgement.levels if each.noise), None)
 
 
-def judge(base: Side, other: Side, metric: str) -> Judged:
-    """Judge ``other`` against ``base``. Launches count in the order in which they were started."""
+def judge(base: Side, other: Side, metric: str, given: Answers = NONE) -> Judged:
+    """Judge ``other`` against ``base``. Launches count in the order in which they were started.
+
+    ``given`` are the answers to caveats: one that was dismissed blocks no word.
+    """
     before, after = _in_order(base), _in_order(other)
     paired = in_blocks(before, after)
     past = repeats([base.arm, other.arm], [FIGURES[name] for name in (metric, *GUARDED)])
@@ -91,7 +99,7 @@ def judge(base: Side, other: Side, metric: str) -> Judged:
         paired=paired,
         guards=guards,
         not_comparable=reasons,
-        blocking=blocking([*before, *after]),
+        blocking=blocking(caveat_groups([base, other], given), metric),
         unsafe=unsafe,
     )
     return Judged(metric, verdict(case), paired, base.arm.host.name)
@@ -174,16 +182,10 @@ def _failed(level: Level) -> float:
     return level.failed / level.requests if level.requests else 0.0
 
 
-def blocking(launches: Sequence[Launch]) -> list[str]:
-    """What rules found on these launches that forbids any conclusion."""
-    found = {
-        caveat.slug: BLOCKING[caveat.slug]
-        for launch in launches
-        for caveat in launch.run.caveats.all()
-        if caveat.slug in BLOCKING
-        and (caveat.slug != "random-tokens" or caveat.evidence.get("dataset") in RANDOM_IDS)
-    }
-    return list(found.values())
+def blocking(groups: Sequence[CaveatGroup], metric: str) -> list[str]:
+    """What rules found that forbids any conclusion about a figure, in words."""
+    found = [group for group in groups if group.blocks and group.metric in ("", metric)]
+    return [UNSAFE.get(group.slug, group.title.lower()) for group in found]
 
 
 def not_comparable(base: Side, other: Side) -> list[str]:

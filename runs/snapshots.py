@@ -15,9 +15,10 @@ from typing import Any
 from django.utils import timezone
 
 from runs.actions.rerun import in_name
+from runs.armfacts import engine_version
 from runs.charts import comparison_series
 from runs.comparisons import Compared, Pair, Row
-from runs.differences import Difference, caveats, differences, engine_version
+from runs.differences import Difference, differences
 from runs.metrics.compare import LevelChange
 from runs.models import Comparison, Note
 from runs.sides import Side
@@ -48,8 +49,15 @@ def snapshot(compared: Compared, notes: Iterable[Note]) -> dict[str, Any]:
         "arms": [_arm(side, hosts) for side in compared.sides],
         "pairs": [_pair(pair) for pair in compared.pairs],
         "caveats": [
-            {"title": group.title, "where": group.where, "texts": group.texts}
-            for group in caveats(compared)
+            {
+                "title": group.title,
+                "severity": group.severity,
+                "where": group.where,
+                "texts": group.texts,
+                # the reason is a person's own word and stays at home
+                "dismissed": group.dismissal is not None,
+            }
+            for group in compared.caveats
         ],
         "notes": [{"kind": note.get_kind_display(), "text": note.text} for note in notes],
         "series": comparison_series(compared.sides),

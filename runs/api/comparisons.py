@@ -9,7 +9,7 @@ from ninja import Query, Router, Schema
 
 from runs.access import get_arms
 from runs.comparisons import Compared, Pair, compare_arms
-from runs.differences import caveats, differences
+from runs.differences import differences
 from runs.gains import Gain, gains
 from runs.judging import Judged
 from runs.metrics.verdict import Verdict
@@ -153,7 +153,7 @@ def compare_out(compared: Compared) -> CompareOut:
         pairs=[pair_out(pair) for pair in compared.pairs],
         caveats=[
             CaveatOut(slug=group.slug, where=group.where, texts=group.texts)
-            for group in caveats(compared)
+            for group in compared.caveats
         ],
     )
 

@@ -15,7 +15,6 @@ from runs.charts import comparison_series
 from runs.comparisons import Compared, Pair, compare_arms
 from runs.differences import (
     Difference,
-    caveats,
     chips,
     commands,
     coverage,
@@ -57,7 +56,7 @@ def others(arms: list[Arm] | Any) -> list[Arm]:
 
 def comparison_context(arms: Any) -> dict[str, Any]:
     compared = compare_arms(arms)
-    found = caveats(compared)
+    found = compared.caveats
     key = comparison_key(arms)
     return {
         "key": key,

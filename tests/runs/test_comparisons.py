@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from runs.comparisons import capped_words, compare_arms, pair
-from runs.differences import caveats, chips, commands, coverage, differences
+from runs.differences import chips, commands, coverage, differences
 from runs.models import Arm, Attempt, Caveat, Level, Run, State
 from runs.sides import side_of, side_of_run
 from tests.factories import (
@@ -187,7 +187,7 @@ def test_a_caveat_of_both_arms_is_told_once(arms: tuple[Arm, Arm]) -> None:
         Caveat.objects.create(
             run=run, slug="greedy-sampling", text="Temperature 0.", evidence={"temperature": 0}
         )
-    (group,) = caveats(compare_arms(arms))
+    (group,) = compare_arms(arms).caveats
     assert (group.where, group.texts, group.evidence) == (
         "in both arms",
         ["Temperature 0."],
@@ -199,7 +199,7 @@ def test_a_caveat_of_both_arms_is_told_once(arms: tuple[Arm, Arm]) -> None:
 def test_a_caveat_of_a_launch_that_does_not_count_is_left_out(arms: tuple[Arm, Arm]) -> None:
     run = make_run(arms[0], state=State.FAILED)
     Caveat.objects.create(run=run, slug="queueing", text="It queued.")
-    assert caveats(compare_arms(arms)) == []
+    assert compare_arms(arms).caveats == []
 
 
 def test_two_runs_are_compared_as_single_launches(arms: tuple[Arm, Arm]) -> None:
@@ -237,7 +237,7 @@ def test_more_launches_cost_no_more_queries(
     with django_assert_max_num_queries(14):  # type: ignore[operator]
         compared = compare_arms(arms)
         chips(compared)
-        caveats(compared)
+        assert compared.caveats == []
         coverage(compared)
 
 
