@@ -14,7 +14,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from people.models import Person
-from runs.models import Arm, Campaign, Import, Note, Run, ShareLink
+from runs.models import Arm, Campaign, Dismissal, Import, Note, Run, ShareLink
 
 NUMBER = re.compile(r"[0-9]{1,18}")  # of a row; more digits fit no database
 
@@ -50,6 +50,10 @@ def get_arms(key: str) -> Sequence[Arm]:
 
 def get_note(pk: int) -> Note:
     return get_object_or_404(Note, pk=pk)
+
+
+def get_dismissal(pk: int) -> Dismissal:
+    return get_object_or_404(Dismissal.objects.select_related("run", "comparison"), pk=pk)
 
 
 def get_import(pk: int, by: Person) -> Import:

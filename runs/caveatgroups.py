@@ -8,10 +8,10 @@ from typing import Any
 
 from runs.answers import Answers
 from runs.armfacts import arm_facts
+from runs.caveatrows import caveat_title, evidence_words, severity
 from runs.caveats.base import SEVERITIES, Experiment, Severity
 from runs.caveats.registry import experiment_of, find_between, severity_of, shown_at
-from runs.models import Caveat, CaveatTest, Dismissal
-from runs.runpage import caveat_title, evidence_words
+from runs.models import CaveatTest, Dismissal
 from runs.sides import Side
 
 BY_LEVEL = "failed-requests"  # blocks the levels that it is about: see ``judging.failures``
@@ -61,7 +61,7 @@ def caveat_groups(sides: Sequence[Side], given: Answers) -> list[CaveatGroup]:
         for launch in side.counted:
             for caveat in launch.run.caveats.all():
                 said = _Said(
-                    side, launch.run.pk, _severity(caveat), caveat.metric, caveat.text,
+                    side, launch.run.pk, severity(caveat), caveat.metric, caveat.text,
                     caveat.evidence,
                 )  # fmt: skip
                 found.setdefault(caveat.slug, []).append(said)
@@ -91,10 +91,6 @@ def _group(slug: str, said: Sequence[_Said], sides: Sequence[Side], given: Answe
         tests=given.tests_of(slug, runs),
         experiment=experiment_of(slug, between=not runs),
     )
-
-
-def _severity(caveat: Caveat) -> Severity:
-    return next(each for each in SEVERITIES if each == caveat.severity)
 
 
 def _name(said: _Said) -> str:

@@ -80,15 +80,18 @@ class Judged:
         return next((each.noise for each in self.judgement.levels if each.noise), None)
 
 
-def judge(base: Side, other: Side, metric: str, given: Answers = NONE) -> Judged:
+def judge(
+    base: Side, other: Side, metric: str, given: Answers = NONE, *, anyway: bool = False
+) -> Judged:
     """Judge ``other`` against ``base``. Launches count in the order in which they were started.
 
-    ``given`` are the answers to caveats: one that was dismissed blocks no word.
+    ``given`` are the answers to caveats: one that was dismissed blocks no word. ``anyway``: the
+    load differs on purpose.
     """
     before, after = _in_order(base), _in_order(other)
     paired = in_blocks(before, after)
     past = repeats([base.arm, other.arm], [FIGURES[name] for name in (metric, *GUARDED)])
-    reasons = not_comparable(base, other)
+    reasons = [] if anyway else not_comparable(base, other)
     guards = tuple(_case(name, before, after, past, paired=paired) for name in GUARDED)
     unsafe = failures([*before, *after])
     case = _case(

@@ -5,23 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import groupby
 from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
 
+from runs.caveatrows import CaveatRow, caveat_rows
 from runs.charts import ratio, readings
 from runs.drivers.registry import DRIVERS
 from runs.drivers.summary import how_it_ended
 from runs.expected import left_of
 from runs.gpupage import GpuTold, gpu_told
 from runs.metrics.format import share
-from runs.models import Arm, Attempt, Caveat, Event, Level, LogStream, Run, State
+from runs.models import Arm, Attempt, Event, Level, LogStream, Run, State
 from runs.runlines import is_speculative, last_decode, server_stream
 from runs.runphases import Phase, phases
-from runs.templatetags.measures import MINUS, UNKNOWN, clock, number
+from runs.templatetags.measures import MINUS, UNKNOWN, clock
 
 # told by the phases bar and by the table of levels already, or in the log for each batch size
 QUIET_EVENTS = {
@@ -67,16 +67,6 @@ class EventRow:
     event: Event
     when: str  # since measuring began ("5:31", "−0:24"), else the time of day
     words: str
-
-
-@dataclass(frozen=True)
-class CaveatRow:
-    """A rule's remark; ``evidence`` is the measured value in words."""
-
-    title: str
-    text: str
-    evidence: str
-    found_at: datetime
 
 
 @dataclass(frozen=True)
@@ -188,7 +178,7 @@ def run_page(run: Run) -> RunPage:
         events_left_out=max(0, len(rows) - EVENTS_SHOWN) + more,
         flagged=list(telling.filter(kind__in=FLAGGED)[:FLAGS]),
         gpu=gpu_told(run, attempt),
-        caveats=[caveat_row(c) for c in run.caveats.order_by("-found_at", "-pk")],
+        caveats=caveat_rows(run),
         elapsed=elapsed,
         left=left_of(run, elapsed) if run.is_active and elapsed is not None else None,
         limit=running_limit(run.arm, attempt),
@@ -291,39 +281,6 @@ EVENT_FORMS = {
     "kv_cache_allocated": ("KV cache allocated, {:,} tokens", "tokens"),
     "retraction": ("retraction, requests: {:,}", "requests"),
 }
-
-
-# slugs whose words are names
-TITLES = {"cuda-graph-off": "CUDA graph off", "ignore-eos": "ignore_eos"}
-
-
-def caveat_title(slug: str) -> str:
-    return TITLES.get(slug, slug.replace("-", " ").capitalize())
-
-
-def caveat_row(caveat: Caveat) -> CaveatRow:
-    return CaveatRow(
-        title=caveat_title(caveat.slug),
-        text=caveat.text,
-        evidence=evidence_words(caveat.evidence),
-        found_at=caveat.found_at,
-    )
-
-
-def evidence_words(evidence: dict[str, Any]) -> str:
-    """ "limit 21, concurrency 32": the measured values, each with its name."""
-    parts = []
-    for key, value in evidence.items():
-        if isinstance(value, bool):
-            value = "yes" if value else "no"
-        elif isinstance(value, float):
-            value = number(value, 2)
-        elif isinstance(value, list | tuple):
-            value = ", ".join(map(str, value))
-        elif isinstance(value, dict):
-            value = ", ".join(f"{k}: {v}" for k, v in value.items())
-        parts.append(f"{key.replace('_', ' ')} {value}")
-    return " · ".join(parts)
 
 
 def measuring_start(levels: Sequence[Level]) -> float | None:

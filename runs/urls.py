@@ -4,6 +4,7 @@ from django.urls import URLPattern, path
 
 from runs.views import (
     campaigns,
+    caveats,
     compare,
     health,
     import_jobs,
@@ -27,6 +28,9 @@ urlpatterns: list[URLPattern] = [
     path(
         "campaigns/<int:pk>/conclusion/", campaigns.campaign_conclusion, name="campaign-conclusion"
     ),
+    path("caveats/dismiss/", caveats.caveat_dismiss, name="caveat-dismiss"),
+    path("caveats/dismissals/<int:pk>/undo/", caveats.caveat_undo, name="caveat-undo"),
+    path("caveats/test/", caveats.caveat_test, name="caveat-test"),
     path("notes/", notes.note_list, name="note-list"),
     path("notes/add/", notes.note_add, name="note-add"),
     path("import/", imports.import_text, name="import"),

@@ -59,7 +59,7 @@ def propose(*, source: Arm, overrides: dict[str, Any], host: Host | None = None)
     _refuse(source.config, changes)
     now = source.workload.settings()
     changes += [FlagChange(k, now[k], v, "") for k, v in workload.items() if now[k] != v]
-    check_load(_changed(source.workload, workload))
+    check_load(changed_workload(source.workload, workload))
     if not changes:
         raise Refused("Nothing would change. Queue another launch of the same arm instead.")
     return Proposal(
@@ -179,14 +179,15 @@ def _free_name(proposal: Proposal) -> str:
 
 
 def _workload(old: Workload, changes: dict[str, Any]) -> Workload:
-    if not changes:
-        return old
-    made = _changed(old, changes)
-    made.save()
+    made = changed_workload(old, changes)
+    if made._state.adding:
+        made.save()
     return made
 
 
-def _changed(old: Workload, changes: dict[str, Any]) -> Workload:
-    """Not saved yet."""
+def changed_workload(old: Workload, changes: dict[str, Any]) -> Workload:
+    """The workload with other settings, not saved yet; the very same where nothing changes."""
+    if not changes:
+        return old
     fields = {f.name: getattr(old, f.name) for f in Workload._meta.fields if f.name != "id"}
     return Workload(**{**fields, **changes})

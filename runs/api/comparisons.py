@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from django.http import HttpRequest
 from ninja import Query, Router, Schema
 
 from runs.access import get_arms
+from runs.caveatgroups import CaveatGroup
 from runs.comparisons import Compared, Pair, compare_arms
 from runs.differences import differences
 from runs.gains import Gain, gains
 from runs.judging import Judged
 from runs.metrics.verdict import Verdict
+from runs.models import CaveatTest, Dismissal
 
 router = Router(tags=["comparisons"])
 
@@ -117,10 +120,55 @@ class ArmOut(Schema):
     running_limit: int | None
 
 
+class DismissalOut(Schema):
+    """Why a caveat does not matter here, who said so, and when."""
+
+    id: int
+    reason: str
+    by: str | None
+    at: datetime
+
+    @staticmethod
+    def of(told: Dismissal | None) -> DismissalOut | None:
+        if told is None:
+            return None
+        by = str(told.by) if told.by else None
+        return DismissalOut(id=told.pk, reason=told.reason, by=by, at=told.at)
+
+
+class TestOut(Schema):
+    """A counter-experiment: its campaign, and its outcome once it has ended."""
+
+    campaign: int
+    words: str
+    outcome: str
+    text: str
+
+    @staticmethod
+    def of(test: CaveatTest) -> TestOut:
+        words = test.plan.get("words", "")
+        return TestOut(campaign=test.campaign_id, words=words, outcome=test.outcome, text=test.text)
+
+
 class CaveatOut(Schema):
+    """A rule's remarks. ``severity`` is block, warn or info; ``metric``: it touches that alone."""
+
     slug: str
+    severity: str
+    metric: str
     where: str
     texts: list[str]
+    dismissal: DismissalOut | None
+    tests: list[TestOut]
+
+    @staticmethod
+    def of(group: CaveatGroup) -> CaveatOut:
+        return CaveatOut(
+            **{name: getattr(group, name) for name in ("slug", "severity", "metric", "where")},
+            texts=group.texts,
+            dismissal=DismissalOut.of(group.dismissal),
+            tests=[TestOut.of(test) for test in group.tests],
+        )
 
 
 class CompareOut(Schema):
@@ -151,10 +199,7 @@ def compare_out(compared: Compared) -> CompareOut:
             for side in compared.sides
         ],
         pairs=[pair_out(pair) for pair in compared.pairs],
-        caveats=[
-            CaveatOut(slug=group.slug, where=group.where, texts=group.texts)
-            for group in compared.caveats
-        ],
+        caveats=[CaveatOut.of(group) for group in compared.caveats],
     )
 
 

@@ -3,7 +3,7 @@
 from ninja import NinjaAPI
 from ninja.security import django_auth
 
-from runs.api import comparisons, runs
+from runs.api import caveats, comparisons, runs
 
 api = NinjaAPI(
     title="Throughline",
@@ -16,4 +16,5 @@ api = NinjaAPI(
     urls_namespace="api",
 )
 api.add_router("/runs", runs.router)
+api.add_router("/caveats", caveats.router)
 api.add_router("/compare", comparisons.router)

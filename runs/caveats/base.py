@@ -73,9 +73,11 @@ class Finding:
     metric: str = ""
 
 
-# In an experiment's changes: the lowest running limit of the compared arms; a multiple of now.
+# In an experiment's changes: the lowest running limit of the compared arms, a multiple of what is
+# set now, the first prompt set of the driver that is neither random nor a file.
 LOWEST_LIMIT = "lowest running limit"
 FIVE_TIMES = "five times as many"
+REAL_PROMPTS = "real prompts"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Prompts of random tokens are no language, so acceptance on them is not the real one."""
 
-from runs.caveats.base import Experiment, Facts, Finding, Rule
+from runs.caveats.base import REAL_PROMPTS, Experiment, Facts, Finding, Rule
 
 # ids drawn from the vocabulary; the others are texts cut or repeated to a length
 IDS = ("random-ids", "random_ids")
@@ -30,5 +30,5 @@ RULE: Rule[Facts] = Rule(
     "random-tokens",
     "block",
     find,
-    Experiment("real conversations", {"prompt_set": "sharegpt"}),
+    Experiment("real prompts", {"prompt_set": REAL_PROMPTS}),
 )

@@ -19,6 +19,7 @@ from runs.execution import ledger
 from runs.models import Reason, Run, State
 from runs.models.leader import Leader
 from runs.models.states import FINAL
+from runs.outcomes import settle_tests
 from runs.tasks import ring_canary
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,8 @@ NAME = "sweeps"
 
 
 class Sweeps:
-    """Deadlines of runs that nobody tells, LOST runs whose node is back, the workers' canary."""
+    """Deadlines of runs that nobody tells, LOST runs whose node is back, ended counter-experiments,
+    the workers' canary."""
 
     def __init__(self, holder: str, links: Links) -> None:
         self.holder = holder
@@ -40,6 +42,7 @@ class Sweeps:
         if not await hold(NAME, self.holder, settings.DURATIONS.claim):
             return []
         await sync_to_async(end_overdue)(self.holder)
+        await sync_to_async(settle_tests)()
         if self._is_due("canary", settings.DURATIONS.canary):
             await asyncio.to_thread(ring_canary)
         if self._is_due("late", settings.DURATIONS.late_look):

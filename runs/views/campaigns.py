@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 from runs import access
 from runs.actions.compare import comparison_key
 from runs.actions.write_conclusion import write_conclusion
+from runs.caveatrows import caveat_title
 from runs.forms.conclusion import ConclusionForm
 from runs.grid import METRICS, build, headline, load
 from runs.grid.logs import imported_lines, lines_only
 from runs.models import Arm, Campaign, Caveat, Run, State
-from runs.runpage import caveat_title
 from runs.views.notes import notes_rail
 from runs.views.overview import summaries
 from runs.views.parts import answer, is_htmx, live_part

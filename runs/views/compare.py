@@ -56,7 +56,8 @@ def others(arms: list[Arm] | Any) -> list[Arm]:
 
 def comparison_context(arms: Any) -> dict[str, Any]:
     compared = compare_arms(arms)
-    found = compared.caveats
+    standing = [group for group in compared.caveats if group.dismissal is None]
+    dismissed = [group for group in compared.caveats if group.dismissal is not None]
     key = comparison_key(arms)
     return {
         "key": key,
@@ -65,8 +66,9 @@ def comparison_context(arms: Any) -> dict[str, Any]:
         "swap": swapped(key),
         "add": [(arm, f"{key}~{arm.pk}") for arm in others(arms)] if len(arms) < MOST else [],
         "chips": chips(compared),
-        "caveats": found[:SHOWN],
-        "more_caveats": found[SHOWN:],
+        "caveats": standing[:SHOWN],
+        "more_caveats": standing[SHOWN:],
+        "dismissed": dismissed,
         "pairs": [PairView(pair) for pair in compared.pairs],
         "coverage": coverage(compared),
         "commands": commands(compared),

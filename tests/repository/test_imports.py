@@ -60,6 +60,7 @@ TRANSPORT = ["hosts.transport", "hosts.node", "hosts.kit", "hosts.links", "hosts
 EXCEPTIONS = {
     ("runs.execution.story", "runs.tasks"): "rings the bell for an operation it has written down",
     ("runs.execution.sweeps", "runs.tasks"): "asks the workers for a sign of life",
+    ("runs.execution.sweeps", "runs.outcomes"): "answers the caveats whose campaign has ended",
     ("runs.execution.conductor", "runs.tasks"): "rings the bell for imports that are due",
     ("runs.actions.import_job", "runs.tasks"): "rings the bell for an import it has written down",
 }

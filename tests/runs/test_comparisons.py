@@ -193,7 +193,7 @@ def test_a_caveat_of_both_arms_is_told_once(arms: tuple[Arm, Arm]) -> None:
         ["Temperature 0."],
         ["temperature 0"],
     )
-    assert group.test_set == "temperature=0.7"
+    assert group.experiment.changes == {"temperature": 0.7}
 
 
 def test_a_caveat_of_a_launch_that_does_not_count_is_left_out(arms: tuple[Arm, Arm]) -> None:
@@ -371,7 +371,8 @@ def test_set_acceptance_forbids_a_conclusion_and_leaves_a_hint_a_hint(
     arms: tuple[Arm, Arm],
 ) -> None:
     three_each(arms)
-    Caveat.objects.create(run=arms[1].runs.first(), slug="simulated-acceptance", text="Set.")
+    run = arms[1].runs.first()
+    Caveat.objects.create(run=run, slug="simulated-acceptance", severity="block", text="Set.")
     assert {row.word for row in compare_arms(arms).pairs[0].rows} == {"unsafe"}
     Run.objects.filter(launch__gt=1).delete()
     assert {row.word for row in compare_arms(arms).pairs[0].rows} == {"a hint"}

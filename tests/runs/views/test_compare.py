@@ -115,7 +115,8 @@ def test_caveats_stand_with_their_value_and_a_way_out(
     )
     shown = page(member, arms)
     assert "measured: temperature 0" in shown
-    assert f"/arms/{arms[0].pk}/rerun/?set=temperature%3D0.7" in shown
+    assert f"/caveats/test/?on=comparison:{key(arms)}&amp;slug=greedy-sampling" in shown
+    assert f"/caveats/dismiss/?on=comparison:{key(arms)}&amp;slug=greedy-sampling" in shown
 
 
 def test_notes_of_the_arms_and_the_campaign_stand_beside_it(
@@ -159,7 +160,7 @@ def test_the_page_costs_a_fixed_number_of_queries(
 ) -> None:
     for _ in range(3):
         measure(arms)
-    with django_assert_max_num_queries(26):  # type: ignore[operator]
+    with django_assert_max_num_queries(27):  # type: ignore[operator]
         page(member, arms)
 
 
