@@ -13,7 +13,7 @@ from runs.comparisons import Compared, Pair
 from runs.engines.registry import ENGINES
 from runs.engines.sglang.flags import FlagError
 from runs.metrics.configdiff import Change, Config, config_diff
-from runs.models import Arm, LogStream, ServerConfig, State
+from runs.models import LogStream, ServerConfig, State
 from runs.sides import Launch, Side
 
 # of a start-up log, what limits the measurement; the rest is the engine's own business
