@@ -19,6 +19,7 @@ from django.core import signing
 from people.models import Person
 from runs.actions.texts import Source
 from runs.models import Import
+from runs.readers.encoding import as_utf8
 
 KEPT_S = 86_400  # somebody may look at the result over lunch, not over a week
 SALT = "pending-text"
@@ -55,7 +56,7 @@ def keep(texts: Sequence[tuple[str, Iterable[bytes]]], by: Person, size: int = 0
     try:
         for i, (name, pieces) in enumerate(texts):
             told.append((f"{upload}-{i}", name))
-            _write(folder / told[-1][0], pieces)
+            _write(folder / told[-1][0], as_utf8(pieces))
     except BaseException:
         forget(told)
         raise

@@ -67,6 +67,7 @@ class Lives:
         self._streams: dict[tuple[str | None, str | None], _Stream] = {}
         self._manager: dict[str | None, Event] = {}
         self.blocks: list[tuple[str | None, int]] = []
+        self._ended: dict[str | None, int] = {}  # the newest of them
         self._samples = 0
         self._last: dict[str | None, int] = {}
         self.late: set[int] = set()
@@ -81,6 +82,7 @@ class Lives:
     def results(self, source: str | None, line: int) -> None:
         """Take the end of a block of results: the client's run is over."""
         self.blocks.append((source, line))
+        self._ended[source] = line
 
     def event(self, event: Event, origin: Origin) -> None:
         """Take an event of the server or of its manager."""
@@ -149,9 +151,7 @@ class Lives:
         if not life.samples or life.failed:
             return False
         last = self._last.get(origin.source, 0)
-        return stream.heading is not None or any(
-            source == origin.source and last < end < line for source, end in self.blocks
-        )
+        return stream.heading is not None or last < self._ended.get(origin.source, 0) < line
 
     def _stream(self, origin: Origin) -> _Stream:
         found = self._streams.get(origin.stream)

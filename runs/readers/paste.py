@@ -5,6 +5,7 @@ of results, to the settings, and to the headings that set parts of a log apart.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,9 +35,9 @@ _ACCESS = re.compile(
     rb"\"(?:GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH) [^\"]{1,2000} HTTP/1\.[01]\" [0-9]{3}"
 )
 _ELISION = re.compile(r"\s{0,8}(?:\[?(?:\.{3}|…)\]?|\[\s?snip\s?\]|<snip>|\(\.{3}\))\s*\Z")
-_OPEN_BODY = re.compile(
-    r"\bcurl\b.{0,2000}?\s(?:-d|--data(?:-raw|-binary)?|--json) ?'[^']*\Z", re.S
-)
+_BODY_FLAG = re.compile(r"\s(?:-d|--data(?:-raw|-binary)?|--json) ?\Z")
+_CURL = re.compile(r"\bcurl\b")
+_BODY_REACH = 2000  # characters between curl and its body
 _BODY_LINES = 100
 _BODY_LIMIT = 20_000
 _LAST_WORD = re.compile(r"\S{1,20000}\Z")
@@ -223,7 +224,7 @@ class Gathered:
         whole = " ".join([*self.command, text]) if self.command else text
         self.command = []
         small = len(whole) < _BODY_LIMIT and whole.count("\n") < _BODY_LINES
-        if small and "curl" in whole and _OPEN_BODY.search(whole):
+        if small and "curl" in whole and _opens_body(whole):
             self.command = [f"{whole}\n"]  # a request's body, laid out over lines
             return
         if not other.terminated:
@@ -315,15 +316,17 @@ class Gathered:
     def _with_run_lengths(self, found: ResultReading) -> tuple[ResultRow, ...]:
         """Give rows the accept len of their own run, from the log before their block's end."""
         rows: list[ResultRow] = []
+        lines = [each for each in self.samples if each.phase == "decode"]
+        places = [each.line for each in lines]
+        ends = sorted(line for _, line in self.lives.blocks)
         begin = 0
         for row in found.rows:
-            end = next((line for _, line in self.lives.blocks if line >= row.line), row.line)
+            block = bisect_left(ends, row.line)
+            end = ends[block] if block < len(ends) else row.line
             own = [
                 each
-                for each in self.samples
-                if each.phase == "decode"
-                and begin < each.line < end
-                and (row.concurrency is None or (each.running or 0) <= row.concurrency)
+                for each in lines[bisect_right(places, begin) : bisect_left(places, end)]
+                if row.concurrency is None or (each.running or 0) <= row.concurrency
             ]
             length = level_accept_len(own)
             told: dict[str, JSON] = {} if length is None else {"accept_len_run": length}
@@ -349,3 +352,10 @@ class Gathered:
         if kinds:
             return kinds[0]
         return "bench-result" if results else "unknown"
+
+
+def _opens_body(text: str) -> bool:
+    """Whether the last quotation mark opens the body of a request that curl sends."""
+    mark = text.rfind("'")
+    before = text[max(0, mark - _BODY_REACH) : mark] if mark > 0 else ""
+    return _BODY_FLAG.search(before[-20:]) is not None and _CURL.search(before) is not None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from runs.engines.base import Damaged, Event
 from runs.readers.broken import begins_like_json
+from runs.readers.encoding import as_utf8, encoding_of, packing_of
 from runs.readers.paste import read_paste, read_pieces
 from runs.readers.reading import Reading
 from runs.readers.results.registry import HEAD_BYTES, find_format
@@ -19,6 +20,11 @@ KEPT = 100_000
 
 def read(data: bytes, name: str) -> Reading:
     """Read any text. Nothing raises: what cannot be read is counted, and unknown is a kind."""
+    packed = packing_of(data)
+    if packed is not None:
+        return _unread(name, f"{name} is packed with {packed}: unpack it, and read what is in it")
+    if encoding_of(data) is not None:
+        data = b"".join(as_utf8([data]))
     if is_results_csv(data):
         return read_results_csv(data, name)
     found = find_format(data)
@@ -42,16 +48,23 @@ def read_file(path: Path) -> Reading:
         head = file.read(HEAD_BYTES)
         file.seek(0)
         found = None if _is_log(head) else find_format(head)
+        if packing_of(head) is not None:
+            return read(head, path.name)
         if found is not None and not head[:1].isdigit() and b"\n{" not in head:
             return _too_large(path.name, size, found.name)
         if b"\n" not in head and begins_like_json(head):
             return _too_large(path.name, size, "JSON")
-        return read_pieces(iter(lambda: file.read(CHUNK), b""), path.name, KEPT)
+        return read_pieces(as_utf8(iter(lambda: file.read(CHUNK), b"")), path.name, KEPT)
 
 
 def _too_large(name: str, size: int, form: str) -> Reading:
-    reason = f"{name} holds {size // 2**20} MiB; a {form} file is read up to {LARGE // 2**20} MiB"
-    return replace(read(b"", name), damaged=(Damaged(reason, "", 0, 1),))
+    return _unread(
+        name, f"{name} holds {size // 2**20} MiB; a {form} file is read up to {LARGE // 2**20} MiB"
+    )
+
+
+def _unread(name: str, reason: str) -> Reading:
+    return replace(read_paste(b"", name), damaged=(Damaged(reason, "", 0, 1),))
 
 
 def _is_json(data: bytes) -> bool:

@@ -7,7 +7,7 @@ import re
 from runs.engines.base import JSON
 from runs.engines.redact import redact_text
 
-_DUMP = re.compile(r"server_args=(?:ServerArgs)?([({].*[)}])")
+_DUMP = re.compile(r"server_args=(?:ServerArgs)?(?=[({])")
 # Used when a value is no literal, such as <Backend.FULL: 1>.
 _ONE = re.compile(
     r"\b([a-z_][a-z0-9_]{0,80})'?(?:=|: )('(?:[^'\\]|\\.){0,4000}'|[^,(){}\[\]]{1,200})"
@@ -17,9 +17,10 @@ _ONE = re.compile(
 def read_server_args(text: str) -> dict[str, JSON] | None:
     """Give {"server_args": {...}} with secrets masked, {} of a cut dump, or None: no dump."""
     match = _DUMP.search(text)
-    if match is None:
+    end = max(text.rfind(")"), text.rfind("}"))
+    if match is None or end <= match.end():
         return {} if re.search(r"server_args=(?:ServerArgs\(|\{)", text) else None
-    dump = redact_text(match[1])
+    dump = redact_text(text[match.end() : end + 1])
     return {"server_args": _whole(dump) or _piecewise(dump)}
 
 

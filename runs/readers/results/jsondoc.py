@@ -159,6 +159,8 @@ def _reason(problem: Exception, line: int) -> str:
         return "JSON nested too deep to be read"
     if isinstance(problem, json.JSONDecodeError):
         return f"no whole JSON: {problem.msg} (line {problem.lineno}, column {problem.colno})"
+    if isinstance(problem, ValueError) and "int_max_str_digits" in str(problem):
+        return "JSON with a number of too many digits to be read"
     return f"no JSON that can be read: {clean_text(str(problem), 120)}"
 
 

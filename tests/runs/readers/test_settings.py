@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from runs.readers import read
 from runs.readers.context import typed_settings
 from runs.readers.loops import looping
 
@@ -84,6 +85,14 @@ def test_loops_are_looked_for_in_little_time() -> None:
     for text in ("ab" * 50_000, "a b " * 20_000, "abcdefghijkl" * 5_000, "é" * 50_000):
         looping(text)
     assert time.process_time() - begin < 2
+
+
+def test_begun_requests_and_dumps_take_little_time() -> None:
+    begin = time.process_time()
+    for text in ("curl -d '{" * 3 + "\n", "server_args=ServerArgs(" * 2000 + "\n"):
+        data = (text * (300_000 // len(text))).encode()
+        assert read(data, "x").samples == ()
+    assert time.process_time() - begin < 3
 
 
 @pytest.mark.parametrize(
