@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 
@@ -30,7 +30,7 @@ class HostForm(forms.ModelForm):
 
     class Meta:
         model = Host
-        fields = ["name", "address", "port", "user", "key_path", "agent_path", "labels"]
+        fields = ["name", "address", "port", "jump", "user", "key_path", "agent_path", "labels"]
         error_messages = {
             "name": {
                 "invalid": "Small letters, digits, - and _ only: it stands in addresses.",
@@ -40,10 +40,15 @@ class HostForm(forms.ModelForm):
                 ("invalid", "min_value", "max_value"), "A port is a number from 1 to 65535."
             ),
         }
-        labels = {"key_path": "Private key file", "agent_path": "Agent socket"}
+        labels = {
+            "key_path": "Private key file",
+            "agent_path": "Agent socket",
+            "jump": "Through another host",
+        }
         help_texts = {
             "name": "What you call it, in small letters, such as llm-two.",
-            "address": "Name or IP address.",
+            "address": "Name or IP address; with another host before it, as that host knows it.",
+            "jump": "A jump host (ProxyJump), added here before and with its own key confirmed.",
             "key_path": "A path on the machine where Throughline runs.",
             "agent_path": "Instead of a key file, if an SSH agent holds the key.",
         }
@@ -56,6 +61,10 @@ class HostForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        jump = cast(forms.ModelChoiceField, self.fields["jump"])
+        jump.queryset = Host.objects.exclude(address="").exclude(pk=self.instance.pk)
+        jump.queryset = jump.queryset.order_by("name")
+        jump.empty_label = "no, directly"
         # without an address a host only names where imported figures come from
         for name, reason in (
             ("address", "Say where the machine is reached."),

@@ -22,8 +22,8 @@ from hosts.links import limits
 from hosts.models import Host, HostLease
 from hosts.models.lease import machines
 from hosts.node import KitError
-from hosts.transport.errors import HostKeyChanged, TransportError
-from hosts.transport.ssh import fetch_host_key
+from hosts.transport.errors import HostKeyChanged, HostKeyUnknown, TransportError
+from hosts.transport.login import fetch_host_key
 from hosts.unitform import UnitForm
 from people.models import Person
 
@@ -33,12 +33,29 @@ SALT = "host-key-offer"
 
 @dataclass(frozen=True)
 class Problem:
-    """What stands in the way, in sentences; fingerprints if the key has changed."""
+    """What stands in the way, in sentences, and at which host; fingerprints if its key changed."""
 
     text: str
-    expected: tuple[str, ...]
-    offered: str | None
-    changed: bool
+    host: Host
+    jump: bool
+    expected: tuple[str, ...] = ()
+    offered: str | None = None
+    changed: bool = False
+    unknown: bool = False
+
+    @classmethod
+    def of(cls, host: Host, error: TransportError | KitError) -> Problem:
+        hop = error.hop if isinstance(error, TransportError) else None
+        at = host if hop is None else host.way()[hop]
+        return cls(
+            error.message,
+            at,
+            jump=hop is not None,
+            expected=error.expected if isinstance(error, HostKeyChanged) else (),
+            offered=error.offered if isinstance(error, HostKeyChanged) else None,
+            changed=isinstance(error, HostKeyChanged),
+            unknown=isinstance(error, HostKeyUnknown),
+        )
 
 
 def _host(name: str) -> Host:
@@ -121,9 +138,9 @@ def host_confirm_key(request: HttpRequest, name: str) -> HttpResponse:
             return redirect(host)
         return _compare(request, host, public, form, status=422)
     try:
-        offer = async_to_sync(fetch_host_key)(host.address, host.port, limits())
+        offer = async_to_sync(fetch_host_key)(host.target(), limits())
     except TransportError as error:
-        problem = Problem(error.message, (), None, False)
+        problem = Problem.of(host, error)
         return render(request, "hosts/host_confirm_key.html", {"host": host, "problem": problem})
     signed = signing.dumps([host.pk, offer.key], salt=SALT)
     form = ConfirmKeyForm(initial={"offer": signed}, fingerprint=offer.fingerprint)
@@ -160,10 +177,8 @@ def host_probe(request: HttpRequest, name: str) -> HttpResponse:
     host = _host(name)
     try:
         probe_host(host=host)
-    except HostKeyChanged as error:
-        problem = Problem(error.message, error.expected, error.offered, True)
     except (TransportError, KitError) as error:
-        problem = Problem(error.message, (), None, False)
+        problem = Problem.of(host, error)
     else:
         return redirect(host)
     return _detail(request, host, status=502, problem=problem)
@@ -180,6 +195,6 @@ def host_unit(request: HttpRequest, name: str) -> HttpResponse:
     try:
         setup = ask_unit(host=host, unit=told["unit"], restart_only=told["restart_only"])
     except (TransportError, KitError) as error:
-        problem = Problem(error.message, (), None, False)
+        problem = Problem.of(host, error)
         return _detail(request, host, status=502, unit_form=form, problem=problem)
     return _detail(request, host, unit_form=form, setup=setup)

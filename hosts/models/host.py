@@ -8,7 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.urls import reverse
 
-from hosts.transport.protocol import Target
+from hosts.transport.protocol import MAX_JUMPS, Target
 
 hostname = RegexValidator(
     r"^(?=.{1,253}$)([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)"
@@ -46,6 +46,14 @@ class Host(models.Model):
         "private key file", max_length=500, blank=True, validators=[absolute]
     )
     agent_path = models.CharField("agent socket", max_length=500, blank=True, validators=[absolute])
+    jump = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="behind",
+        help_text="the host through which this one is reached",
+    )
     labels = models.JSONField(default=list, blank=True)
     simulated = models.BooleanField(default=False, help_text="its engines are simulated")
     added_at = models.DateTimeField(auto_now_add=True)
@@ -69,6 +77,42 @@ class Host(models.Model):
             raise ValidationError(
                 {"key_path": "Give either a private key file or an agent socket, not both."}
             )
+        self._check_jump()
+
+    def _check_jump(self) -> None:
+        if self.jump is None:
+            return
+        if not self.jump.address:
+            raise ValidationError({"jump": f"{self.jump} has no address to pass through."})
+        jumps = self.jump.way()
+        if self.pk is not None and self in jumps:
+            ring = " through ".join(map(str, [self, *reversed(jumps[jumps.index(self) :])]))
+            raise ValidationError({"jump": f"That is a ring: {ring}."})
+        if len(jumps) + self._hops_behind() > MAX_JUMPS:
+            raise ValidationError(
+                {"jump": f"At most {MAX_JUMPS} jump hosts may follow each other."}
+            )
+
+    def way(self) -> list[Host]:
+        """The jump hosts in the order in which they are passed, then this host.
+
+        Jumps that name each other in a ring came past ``clean``; they make a way that is too long,
+        and the transport refuses it.
+        """
+        way = [self]
+        while way[0].jump is not None and len(way) <= MAX_JUMPS + 1:
+            way.insert(0, way[0].jump)
+        return way
+
+    def _hops_behind(self) -> int:
+        """How many hosts follow each other behind this one."""
+        level, depth = [self.pk] if self.pk else [], 0
+        while depth <= MAX_JUMPS:
+            level = list(Host.objects.filter(jump__in=level).values_list("pk", flat=True))
+            if not level:
+                break
+            depth += 1
+        return depth
 
     @property
     def can_connect(self) -> bool:
@@ -76,14 +120,19 @@ class Host(models.Model):
 
     def target(self) -> Target:
         """What the transport needs; refuses nothing itself (no key: the transport says so)."""
-        return Target(
-            address=self.address,
-            port=self.port,
-            user=self.user,
-            host_keys=tuple(key.public for key in self.keys.all()),
-            key_path=self.key_path or None,
-            agent_path=self.agent_path or None,
-        )
+        target: Target | None = None
+        for host in self.way():
+            target = Target(
+                address=host.address,
+                port=host.port,
+                user=host.user,
+                host_keys=tuple(key.public for key in host.keys.all()),
+                key_path=host.key_path or None,
+                agent_path=host.agent_path or None,
+                jump=target,
+            )
+        assert target is not None
+        return target
 
 
 class HostKey(models.Model):

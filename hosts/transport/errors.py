@@ -27,6 +27,7 @@ class TransportError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
+        self.hop: int | None = None  # the jump host at which it happened; None: the target itself
         self.command = command
         self.exit_status = exit_status
         self.stdout = stdout

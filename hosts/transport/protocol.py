@@ -13,13 +13,17 @@ MAX_OUTPUT = 1 << 20
 """Bytes of stdout and of stderr that one command may answer: a node's output is not trusted."""
 
 
+MAX_JUMPS = 3
+"""Jump hosts on the way to one target: each takes a login, and a verb has a minute in all."""
+
+
 @dataclass(frozen=True)
 class Target:
     """Where to connect and how to prove who we are.
 
     ``host_keys`` are the confirmed public keys, each "ssh-ed25519 AAAA…"; without any, nothing
     connects. Exactly one of ``key_path`` (private key file) and ``agent_path`` (agent socket) is
-    given.
+    given. With a ``jump`` the address is one that the jump host reaches, over the login there.
     """
 
     address: str
@@ -28,6 +32,12 @@ class Target:
     host_keys: tuple[str, ...]
     key_path: str | None
     agent_path: str | None
+    jump: Target | None = None
+
+    @property
+    def way(self) -> tuple[Target, ...]:
+        """The jump hosts in the order in which they are passed, then the target itself."""
+        return (*self.jump.way, self) if self.jump else (self,)
 
 
 @dataclass(frozen=True)

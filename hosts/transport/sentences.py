@@ -12,9 +12,12 @@ from hosts.transport.errors import (
     HostKeyUnknown,
     LinkLost,
     LoginRefused,
+    TransportError,
     Unreachable,
 )
-from hosts.transport.protocol import Completed, Limits, Target
+from hosts.transport.protocol import MAX_JUMPS, Completed, Limits, Target
+
+ADMINISTRATIVELY_PROHIBITED = 1  # RFC 4254, 5.1
 
 _NOTHING = "Nothing was started there."
 
@@ -25,6 +28,43 @@ def place(target: Target) -> str:
 
 def endpoint(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def on_the_way(error: TransportError, target: Target, hop: int) -> TransportError:
+    """The same error, told with the place of its hop among those on the way to the target."""
+    jumps = target.way[:-1]
+    if hop < len(jumps):
+        error.hop = hop
+        which = f"jump host {hop + 1} of {len(jumps)}" if len(jumps) > 1 else "its jump host"
+        error.message = f"On the way to {place(target)}, at {which}: {error.message}"
+    elif jumps:
+        error.message = f"By way of {', then '.join(map(place, jumps))}: {error.message}"
+    error.args = (error.message,)
+    return error
+
+
+def no_way_on(target: Target, code: int, detail: str) -> Unreachable:
+    """The jump host let us in and did not let us through."""
+    assert target.jump is not None
+    jump, where = place(target.jump), endpoint(target.address, target.port)
+    if code == ADMINISTRATIVELY_PROHIBITED:
+        return Unreachable(
+            f"{jump} let us in but forbids a connection to {where} ({detail}). {_NOTHING} "
+            "Its SSH server must allow TCP forwarding for this user (AllowTcpForwarding, "
+            "PermitOpen)."
+        )
+    return Unreachable(
+        f"{jump} let us in but cannot reach {where} ({detail}). {_NOTHING} "
+        "Check address and port as the jump host sees them, and that the machine is up."
+    )
+
+
+def too_many_jumps(target: Target) -> Unreachable:
+    return Unreachable(
+        f"There are {len(target.way) - 1} or more jump hosts on the way to {place(target)}, and at "
+        f"most {MAX_JUMPS} are passed; perhaps they name each other in a ring. Nothing was sent. "
+        "Correct the hosts' jumps."
+    )
 
 
 def no_connection(where: str, detail: str) -> Unreachable:
@@ -120,11 +160,12 @@ def key_changed(target: Target, expected: Sequence[str], offered: str | None) ->
     )
 
 
-def lost(where: str, cause: Exception | None) -> LinkLost:
+def lost(where: str, cause: Exception | None, jump: Target | None = None) -> LinkLost:
     detail = f" ({str(cause) or type(cause).__name__})" if cause else ""
+    with_jump = f" with that to its jump host {place(jump)}" if jump else ""
     return LinkLost(
-        f"The connection to {where} was lost{detail}. What was started there goes on; how this "
-        "command ended is unknown. It is looked at again once the node answers."
+        f"The connection to {where} was lost{with_jump}{detail}. What was started there "
+        "goes on; how this command ended is unknown. It is looked at again once the node answers."
     )
 
 

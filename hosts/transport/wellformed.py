@@ -6,7 +6,8 @@ import ipaddress
 import re
 
 from hosts.transport.errors import LoginRefused, TransportError, Unreachable
-from hosts.transport.protocol import Target
+from hosts.transport.protocol import MAX_JUMPS, Target
+from hosts.transport.sentences import too_many_jumps
 
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(\.{_LABEL})*\Z")
@@ -15,6 +16,8 @@ _USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}\Z")
 
 def problem_with(target: Target) -> TransportError | None:
     """The form refuses such a host already; this is for what came into the database otherwise."""
+    if len(target.way) > MAX_JUMPS + 1:
+        return too_many_jumps(target)
     if not _is_address(target.address):
         return Unreachable(
             f"{target.address!r} is no host name or IP address. Nothing was sent. "

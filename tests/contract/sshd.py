@@ -115,8 +115,8 @@ class Sshd:
             self.process.wait()
 
 
-def start(dir: Path) -> Sshd:
-    """Keys, configuration, server; returns once the port answers."""
+def start(dir: Path, extra: str = "") -> Sshd:
+    """Keys, configuration (with ``extra`` lines), server; returns once the port answers."""
     home = dir / "home"
     home.mkdir(parents=True, mode=0o700)
     for name in ("host_key", "user_key"):
@@ -131,7 +131,7 @@ def start(dir: Path) -> Sshd:
     sftp = next(filter(os.path.exists, SFTP_SERVERS))
     for _ in range(5):  # the port is free now; somebody else may take it before sshd does
         port = free_port()
-        config = CONFIG.format(port=port, dir=dir, sftp=sftp, path=PATH)
+        config = CONFIG.format(port=port, dir=dir, sftp=sftp, path=PATH) + extra
         (dir / "sshd_config").write_text(config)
         server = _spawn(dir, port)
         if server is not None:

@@ -21,8 +21,9 @@ from hosts.transport.errors import (
     TransportError,
     Unreachable,
 )
+from hosts.transport.login import fetch_host_key
 from hosts.transport.protocol import Limits, Target
-from hosts.transport.ssh import connect, fetch_host_key
+from hosts.transport.ssh import connect
 from tests.contract.conftest import LIMITS, Server
 from tests.contract.sshd import free_port, public
 
@@ -53,7 +54,7 @@ async def test_another_host_key_stops_everything_before_authentication(
     target = replace(own_server.target, host_keys=(public(other_key),))
     error = await refused(target)
     assert isinstance(error, HostKeyChanged)
-    offer = await fetch_host_key(target.address, target.port, LIMITS)
+    offer = await fetch_host_key(target, LIMITS)
     assert error.offered == offer.fingerprint
     assert offer.fingerprint in error.message
     assert "No login was tried" in error.message
@@ -70,7 +71,7 @@ async def test_a_host_key_of_another_kind_is_a_changed_one(
     subprocess.run(["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-f", str(path)], check=True)
     error = await refused(replace(own_server.target, host_keys=(public(path),)))
     assert isinstance(error, HostKeyChanged)
-    offer = await fetch_host_key("127.0.0.1", own_server.target.port, LIMITS)
+    offer = await fetch_host_key(own_server.target, LIMITS)
     assert error.offered == offer.fingerprint
     assert own_server.login_attempts() == 0
 
@@ -263,7 +264,7 @@ async def test_what_is_no_ssh_server_is_unreachable_in_time(
 
 
 async def test_a_fetched_key_is_the_one_to_pin(server: Server) -> None:
-    offer = await fetch_host_key(server.target.address, server.target.port, LIMITS)
+    offer = await fetch_host_key(server.target, LIMITS)
     assert (offer.key,) == server.target.host_keys
     assert offer.fingerprint.startswith("SHA256:")
     assert offer.algorithm == "ssh-ed25519"
@@ -271,7 +272,8 @@ async def test_a_fetched_key_is_the_one_to_pin(server: Server) -> None:
 
 async def test_a_key_that_cannot_be_fetched_is_said_in_time(server: Server) -> None:
     with pytest.raises(Unreachable, match="cannot be reached"):
-        await fetch_host_key("127.0.0.1", free_port(), QUICK)
+        await fetch_host_key(replace(server.target, port=free_port()), QUICK)
     async with answering(silence) as port:
+        silent = replace(server.target, port=port)
         with pytest.raises(Unreachable, match="did not answer"):
-            await fetch_host_key("127.0.0.1", port, replace(QUICK, connect_s=0.5))
+            await fetch_host_key(silent, replace(QUICK, connect_s=0.5))

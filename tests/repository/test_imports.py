@@ -134,8 +134,9 @@ def test_execution_alone_joins_runs_with_the_transport() -> None:
     assert [line for line in joined if not line.startswith("runs.execution")] == []
 
 
-def test_only_the_ssh_module_and_the_demo_node_speak_asyncssh() -> None:
-    allowed = ("hosts.transport.ssh", "hosts.demo")
+def test_only_the_transports_ssh_and_the_demo_node_speak_asyncssh() -> None:
+    ssh = ("hosts.transport.ssh", "hosts.transport.login", "hosts.transport.identity")
+    allowed = (*ssh, "hosts.demo")
     speakers = {a for a, b in edges() if within(b, "asyncssh")}
     assert {name for name in speakers if not within(name, *allowed)} == set()
 
