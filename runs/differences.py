@@ -75,6 +75,8 @@ def _engine(sides: Sequence[Side]) -> Chip | None:
     names = {side.arm.config.engine for side in sides}
     if len(names) > 1:
         return Chip(False, "engine differs")
+    if "unknown" in names:
+        return Chip(False, "engine not told")
     if None in told:
         return Chip(True, "same engine, version not told")
     return _same("engine version", told)

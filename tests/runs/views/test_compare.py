@@ -10,7 +10,7 @@ from django.test import Client
 
 from runs.actions.compare import keep_comparison, share_comparison
 from runs.comparisons import compare_arms
-from runs.models import Arm, Caveat, Level, State
+from runs.models import Arm, Caveat, Level, ServerConfig, State
 from runs.snapshots import snapshot
 from tests.factories import (
     make_arm,
@@ -279,3 +279,13 @@ def test_no_rerun_is_offered_that_could_not_be_started(
     arms[1].config.engine = "unknown"
     arms[1].config.save()
     assert "Rerun with steps=3" not in page(member, arms)
+
+
+def test_two_engines_that_nobody_told_are_not_called_the_same(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    measure(arms)
+    assert "engine not told" not in page(member, arms)
+    ServerConfig.objects.update(engine="unknown")
+    shown = page(member, arms)
+    assert "engine not told" in shown and "same engine" not in shown
