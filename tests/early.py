@@ -18,6 +18,7 @@ else:
 
 os.environ["THROUGHLINE_VAR"] = VAR
 os.environ["SECRET_KEY"] = "only-for-tests-" * 5
+os.environ["THROUGHLINE_LOOPBACK_HOSTS"] = "1"  # nodes of tests are on this machine
 # A file, not memory: threads and worker processes of a test share it.
 os.environ["THROUGHLINE_TEST_DB"] = f"{VAR}/test.sqlite3"
 (Path(VAR) / "static").mkdir(parents=True, exist_ok=True)

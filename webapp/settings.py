@@ -24,6 +24,9 @@ SECRET_KEY = env.secret("SECRET_KEY", VAR_DIR / "secret_key")
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS", [])
 
+# Whether a host may be this machine itself. The demo and the tests need it; a team's site does not.
+LOOPBACK_HOSTS = env.flag("THROUGHLINE_LOOPBACK_HOSTS", False)
+
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -55,6 +55,7 @@ class DemoNode:
             host_keys=(self.host_key,),
             key_path=str(self.user_key),
             agent_path=None,
+            loopback=True,
         )
 
     def ready_line(self) -> str:

@@ -8,6 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.urls import reverse
 
+from hosts.transport.addresses import refusal
 from hosts.transport.protocol import MAX_JUMPS, Target
 
 hostname = RegexValidator(
@@ -71,6 +72,10 @@ class Host(models.Model):
 
     def clean(self) -> None:
         """A host that can be reached needs a login and exactly one way to prove it."""
+        at_jump = self.jump_id is not None  # its own loopback then, which a login there reaches
+        loopback = settings.LOOPBACK_HOSTS or at_jump
+        if why := refusal(self.address, loopback=loopback):
+            raise ValidationError({"address": why})
         if self.address and not self.user:
             raise ValidationError({"user": "Say which user to log in as."})
         if self.address and bool(self.key_path) == bool(self.agent_path):
@@ -130,6 +135,7 @@ class Host(models.Model):
                 key_path=host.key_path or None,
                 agent_path=host.agent_path or None,
                 jump=target,
+                loopback=settings.LOOPBACK_HOSTS,
             )
         assert target is not None
         return target

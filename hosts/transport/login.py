@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import asyncssh
 
 from hosts.transport import sentences
+from hosts.transport.addresses import Refused, dial
 from hosts.transport.errors import TransportError
 from hosts.transport.heard import CLOSE_S
 from hosts.transport.identity import identity
@@ -103,6 +105,7 @@ async def _ask_for_key(target: Target, limits: Limits, jump: Link | None) -> Hos
                 target.address,
                 target.port,
                 config=None,
+                sock=await _dialled(target),
                 tunnel=jump,
                 server_host_key_algs=_HOST_KEY_KINDS,
             )
@@ -124,6 +127,7 @@ async def _hop(target: Target, limits: Limits, through: Sequence[Link]) -> tuple
                     target.address,
                     target.port,
                     config=None,
+                    sock=await _dialled(target),
                     tunnel=through[-1] if through else None,
                     client_factory=lambda: greeter,
                     known_hosts=known_hosts,
@@ -145,6 +149,16 @@ async def _hop(target: Target, limits: Limits, through: Sequence[Link]) -> tuple
                     keepalive_count_max=limits.keepalive_count,
                 )
     return link, greeter
+
+
+async def _dialled(target: Target) -> socket.socket | None:
+    """A socket to an address that was looked at; none behind a jump host, which connects itself."""
+    if target.jump is not None:
+        return None
+    try:
+        return await dial(target.address, target.port, loopback=target.loopback)
+    except Refused as problem:
+        raise sentences.no_node_there(str(problem)) from problem
 
 
 @contextmanager

@@ -24,6 +24,7 @@ class Target:
     ``host_keys`` are the confirmed public keys, each "ssh-ed25519 AAAA…"; without any, nothing
     connects. Exactly one of ``key_path`` (private key file) and ``agent_path`` (agent socket) is
     given. With a ``jump`` the address is one that the jump host reaches, over the login there.
+    Without ``loopback`` it must not be one of the machine that connects (behind a jump: may be).
     """
 
     address: str
@@ -33,6 +34,7 @@ class Target:
     key_path: str | None
     agent_path: str | None
     jump: Target | None = None
+    loopback: bool = False
 
     @property
     def way(self) -> tuple[Target, ...]:

@@ -67,6 +67,12 @@ def too_many_jumps(target: Target) -> Unreachable:
     )
 
 
+def no_node_there(why: str) -> Unreachable:
+    return Unreachable(
+        f"{why} Nothing was sent. Correct the host's address, or the name's entry in the DNS."
+    )
+
+
 def no_connection(where: str, detail: str) -> Unreachable:
     return Unreachable(
         f"{where} cannot be reached ({detail}). {_NOTHING} "

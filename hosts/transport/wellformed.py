@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from hosts.transport.addresses import refusal
 from hosts.transport.errors import LoginRefused, TransportError, Unreachable
 from hosts.transport.protocol import MAX_JUMPS, Target
 from hosts.transport.sentences import too_many_jumps
@@ -23,6 +24,8 @@ def problem_with(target: Target) -> TransportError | None:
             f"{target.address!r} is no host name or IP address. Nothing was sent. "
             "Correct the host's address."
         )
+    if why := refusal(target.address, loopback=target.loopback or target.jump is not None):
+        return Unreachable(f"{why} Nothing was sent. Correct the host's address.")
     if not 1 <= target.port <= 65535:
         return Unreachable(f"{target.port} is no port. Nothing was sent. Correct the host's port.")
     if not _USER.match(target.user):

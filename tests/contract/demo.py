@@ -38,6 +38,7 @@ class DemoProcess:
             host_keys=(self.ready["host_key"],),
             key_path=self.ready["user_key"],
             agent_path=None,
+            loopback=True,
         )
 
     def login_attempts(self) -> int:

@@ -86,6 +86,7 @@ class Sshd:
             host_keys=(public(self.dir / "host_key"),),
             key_path=str(self.dir / "user_key"),
             agent_path=None,
+            loopback=True,
         )
 
     def login_attempts(self) -> int:

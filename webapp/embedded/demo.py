@@ -55,7 +55,7 @@ class Demo:
         self.python = sys.executable
         self.supervisor = Supervisor(
             cwd=options.root,
-            environ=os.environ | {"PYTHONUNBUFFERED": "1"},
+            environ=os.environ | {"PYTHONUNBUFFERED": "1", "THROUGHLINE_LOOPBACK_HOSTS": "1"},
             node_home=options.var / "demo-node" / "home",
             say=say,
         )

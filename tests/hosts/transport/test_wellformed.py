@@ -22,7 +22,7 @@ TARGET = Target(
 LIMITS = Limits(connect_s=1.0, login_s=1.0, keepalive_s=1.0, keepalive_count=3, channels=6)
 
 
-@pytest.mark.parametrize("address", ["gpu-1", "a.b.c", "10.0.0.7", "::1", "2001:db8::1"])
+@pytest.mark.parametrize("address", ["gpu-1", "a.b.c", "10.0.0.7", "2001:db8::1"])
 def test_it_lets_names_and_addresses_pass(address: str) -> None:
     assert problem_with(replace(TARGET, address=address)) is None
 

@@ -152,6 +152,37 @@ def test_what_cannot_be_right_is_refused_where_it_is_typed(
     assert not Host.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("169.254.169.254", "link-local"),
+        ("0xA9FEA9FE", "link-local"),
+        ("::ffff:169.254.169.254", "link-local"),
+        ("224.0.0.1", "multicast"),
+        ("0.0.0.0", "unspecified"),
+        ("127.0.0.1", "THROUGHLINE_LOOPBACK_HOSTS"),
+        ("localhost", "THROUGHLINE_LOOPBACK_HOSTS"),
+    ],
+)
+def test_s21_an_address_that_no_node_has_is_refused_where_it_is_typed(
+    member: Client, db: None, key_file: Path, settings: Any, address: str, reason: str
+) -> None:
+    settings.LOOPBACK_HOSTS = False
+    answer = member.post("/hosts/add/", typed(key_file, address=address))
+    assert answer.status_code == 422
+    assert reason in text(answer)
+    assert f'value="{address}"' in text(answer)
+    assert not Host.objects.exists()
+
+
+def test_s21_a_stored_address_that_is_not_allowed_any_more_is_not_connected_to(
+    member: Client, demo: Host, node: dict[str, Any], settings: Any
+) -> None:
+    settings.LOOPBACK_HOSTS = False
+    HostKey.objects.create(host=demo, public=node["host_key"], fingerprint=node["fingerprint"])
+    assert "Nothing was sent" in text(member.post("/hosts/demo/probe/"))
+
+
 def test_a_key_file_that_others_may_read_is_refused(
     member: Client, db: None, key_file: Path
 ) -> None:
