@@ -35,6 +35,10 @@ _GRAPH = re.compile(r"[a-z]{1,16} graph")
 _REQUEST_ECHO = re.compile(r"obj=\w{0,40}\(|\b(?:Receive|Finish): ")
 
 
+# A line that a table or a JSON document carries as a text ends with its quotation mark.
+_QUOTE_END = re.compile(r"(?:\\[nr]){0,4}[\"'][\]}\"', ]{0,16}\Z|(?:\\[nr]){1,4}\Z")
+
+
 @dataclass(slots=True)
 class _Body:
     """The fields of one record as they are found, before they become a Sample."""
@@ -99,7 +103,7 @@ def _prefix_start(text: str, left: int, right: int) -> int:
 
 def _read_body(text: str, *, whole: bool) -> _Body:
     body = _Body()
-    stripped = text.strip(" ")
+    stripped = (_QUOTE_END.sub("", text) if whole else text).strip(" ")
     closed = stripped.endswith(",")
     pieces = _pieces(stripped.rstrip(" ,"))
     # Every release prints #queue-req, and after it only values that show their own end. A line

@@ -85,16 +85,26 @@ _PLAIN = (
     ("request_rate", r"\A(?:request[ -]?rate|请求速率)\Z"),
 )
 _UNIT = re.compile(
-    r"[(\[（【/_ ,](ms|us|µs|μs|s|sec|secs|seconds|毫秒|秒|%|percent)[)\]）】]?\s*\Z|"
-    r"(毫秒|秒|%)\s*[)）]?\Z"
+    r"[(\[（【/_ ,](ms|us|µs|μs|ns|s|sec|secs|seconds|minutes|hours|毫秒|秒|分钟|%|percent)"
+    r"[)\]）】]?\s*\Z|(毫秒|秒|分钟|%)\s*[)）]?\Z"
 )
+# Of a latency '(min)' is the least.
+_LONG_UNIT = re.compile(r"[(\[（【](mins?|h)[)\]）】]\s*\Z")
 _STAT = re.compile(
     r"(?<![a-z])(mean|avg|average|median|std|min|max|p[0-9]{1,2}(?:\.[0-9]{1,2})?)(?![a-z0-9])|"
     r"(平均|均值|中位数?|最大|最小)|([0-9]{2})\s*(?:分位|%|th)"
 )
 _HEADING_LIMIT = 200
 _TIMES = ("ttft", "tpot", "itl", "e2e")
-TIME_UNITS = ("ms", "us", "µs", "μs", "s", "sec", "secs", "seconds", "毫秒", "秒", "min")
+TIME_UNITS = (
+    *("ms", "us", "µs", "μs", "ns", "s", "sec", "secs", "seconds", "毫秒", "秒"),
+    *("min", "mins", "minutes", "分钟", "h", "hours"),
+)
+_LEVEL = re.compile(
+    r"(?i)(?<![\w-])(?:c|conc(?:urrency)?|max[-_ ]concurrency|clients?|users?|bs|batch[-_ ]size)"
+    r"\s{0,2}[=:\uff1a]\s{0,2}([0-9]{1,6})(?![\w.])|"
+    r"\u5e76\u53d1(?:\u6570|\u5ea6)?\s{0,2}[=:\uff1a]?\s{0,2}([0-9]{1,6})(?![\w.])"
+)
 
 
 def read_heading(text: str) -> Column | None:
@@ -123,7 +133,8 @@ def _plain(key: str, shown: str) -> Column:
     if key == "accept_rate":
         return Column(key, "%" if unit in ("%", "percent") else "fraction")
     if key == "duration_s":
-        return Column(key, unit or "s")
+        long = _LONG_UNIT.search(shown)
+        return Column(key, long[1] if long else unit or "s")
     units = {"accept_len": "tokens", "completed": "requests", "failed": "requests"}
     return Column(key, units.get(key, ""))
 
@@ -145,6 +156,15 @@ def told_statistic(caption: str) -> str | None:
     """Give the statistic that a caption names for all of its table: 'median', 'mean'."""
     match = re.search(r"(?i)\b(median|mean|average|avg)\b|(中位数?|平均)", caption)
     return None if match is None else stat(match[1] or match[2])
+
+
+def told_level(caption: str) -> int | None:
+    """Give the concurrency that a caption's nearest line names for the table: 'c=8', '并发 8'."""
+    for line in caption[:2000].splitlines():
+        found = {int(one or other) for one, other in _LEVEL.findall(line)}
+        if found:
+            return found.pop() or None if len(found) == 1 else None
+    return None
 
 
 def told_unit(caption: str) -> str:

@@ -32,6 +32,8 @@ _BESIDE = re.compile(
     r"(?i)speed-?up|gain|delta|change|ratio|diff|improve|加速|提升|变化|比例|备注|note"
 )
 _IN_BRACKETS = re.compile(r"\s*[(（\[]([^()（）\[\]]{1,40})[)）\]]\s*\Z")
+# 'baseline tok/s': the unit stands behind the arm without brackets.
+_UNIT_BEHIND = re.compile(r"(?i)(?<=\S)\s+(?:output\s+)?tok(?:en)?s?\s?/\s?s(?:ec)?\s*\Z")
 _LABEL_LIMIT = 200
 _LEVEL = re.compile(r"(?i)\A(?:c|conc(?:urrency)?|bs|并发)?\s*[=:@]?\s*([0-9]{1,6})\Z")
 _STATES = (
@@ -76,7 +78,8 @@ def arm_steps(label: str) -> int | None:
 
 def bare_label(label: str) -> str:
     """Give an arm's label without emphasis and without the unit behind it."""
-    return _IN_BRACKETS.sub("", re.sub(r"[*`]", "", label[:_LABEL_LIMIT])).strip()
+    bare = _IN_BRACKETS.sub("", re.sub(r"[*`]", "", label[:_LABEL_LIMIT]))
+    return _UNIT_BEHIND.sub("", bare).strip()
 
 
 def is_grid(cells: Sequence[str]) -> bool:
@@ -110,7 +113,9 @@ def caption_metric(caption: str) -> Column | None:
 def _heading_metric(label: str) -> Column | None:
     """Give the metric named in brackets behind an arm: 'Baseline (tok/s)'."""
     match = _IN_BRACKETS.search(label[:_LABEL_LIMIT])
-    found = read_heading(match[1]) if match else None
+    behind = _UNIT_BEHIND.search(label[:_LABEL_LIMIT])
+    words = match[1] if match else behind[0] if behind else ""
+    found = read_heading(words) if words else None
     return found if found and found.unit == "tok/s" else None
 
 

@@ -28,6 +28,8 @@ _EITHER = re.compile(
     r"\s*[*_`]*[-+]?(?:[0-9]{1,3}(?:\.[0-9]{3}){1,12}|[0-9]{1,40})(?:,[0-9]{1,40})?(?![0-9.,])"
 )
 _SWAPPED = str.maketrans(",.", ".,")
+# '800-900', '50 / 90', '800 → 900': two numbers, and neither is the cell's.
+_ANOTHER = re.compile(r"[*_`]*\s*(?:[-–—~/→]|->|=>|to\b|至|到)\s*[*_`]*[0-9]")
 _COUNT = re.compile(r"[0-9]{1,12}(?:\.0{1,12})?")
 MAX_COUNT = 10**12
 
@@ -45,6 +47,11 @@ TO_BASE: dict[str, float] = {
     "μs": 1e-6,
     "ns": 1e-9,
     "min": 60.0,
+    "mins": 60.0,
+    "minutes": 60.0,
+    "分钟": 60.0,
+    "h": 3600.0,
+    "hours": 3600.0,
     "%": 1e-2,
     "percent": 1e-2,
     "req/min": 1 / 60,
@@ -71,8 +78,9 @@ def leading_number(text: str) -> float | None:
 
 def measure(text: str) -> tuple[float, str] | None:
     """Read '50 ms', '1.2k tok/s' or '95%' as a number and its unit; '' where none is told."""
-    match = _MEASURE.match(text.strip().strip("*_` "))
-    if match is None:
+    text = text.strip().strip("*_` ")
+    match = _MEASURE.match(text)
+    if match is None or _ANOTHER.match(text, match.end()):
         return None
     value = finite(float(match["n"].replace(",", "")))
     if value is None:

@@ -7,7 +7,14 @@ from dataclasses import replace
 from runs.engines.base import JSON
 from runs.readers.results import vllm_bench
 from runs.readers.results.base import ResultRow
-from runs.readers.results.columns import TIME_UNITS, Column, is_time, read_heading, told_unit
+from runs.readers.results.columns import (
+    TIME_UNITS,
+    Column,
+    is_time,
+    read_heading,
+    told_level,
+    told_unit,
+)
 from runs.readers.results.comparison import (
     Cell,
     Comparison,
@@ -35,7 +42,13 @@ _PER_POINT = ("model", "input_len", "output_len", "num_prompts", "request_rate")
 def read_table(table: Table, caption: str, settings: Mapping[str, JSON]) -> list[ResultRow] | None:
     """Read a table of results, None when it is none."""
     told = {k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")}
-    table = _points(table)
+    rows = _rows(_points(table), caption, told)
+    if rows is None or any(row.concurrency is not None for row in rows):
+        return rows
+    return [replace(row, concurrency=told_level(caption)) for row in rows]
+
+
+def _rows(table: Table, caption: str, told: Mapping[str, JSON]) -> list[ResultRow] | None:
     if table.style == "csv" and {"model_id", "mean_ttft_ms"} <= set(table.header):
         return _sweep_rows(table)
     columns = [read_heading(cell) for cell in table.header]
