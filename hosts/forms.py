@@ -11,6 +11,7 @@ from django import forms
 
 from hosts.models import Host
 from hosts.models.host import absolute
+from hosts.transport.keyfile import problem_with_key_file
 
 TAIL = 6  # characters of the fingerprint that a person types; enough to have looked
 
@@ -30,7 +31,17 @@ class HostForm(forms.ModelForm):
 
     class Meta:
         model = Host
-        fields = ["name", "address", "port", "jump", "user", "key_path", "agent_path", "labels"]
+        fields = [
+            "name",
+            "address",
+            "port",
+            "jump",
+            "user",
+            "key_path",
+            "agent_path",
+            "agent_key",
+            "labels",
+        ]
         error_messages = {
             "name": {
                 "invalid": "Small letters, digits, - and _ only: it stands in addresses.",
@@ -43,6 +54,7 @@ class HostForm(forms.ModelForm):
         labels = {
             "key_path": "Private key file",
             "agent_path": "Agent socket",
+            "agent_key": "Key in the agent",
             "jump": "Through another host",
         }
         help_texts = {
@@ -51,12 +63,14 @@ class HostForm(forms.ModelForm):
             "jump": "A jump host (ProxyJump), added here before and with its own key confirmed.",
             "key_path": "A path on the machine where Throughline runs.",
             "agent_path": "Instead of a key file, if an SSH agent holds the key.",
+            "agent_key": "Its fingerprint (ssh-add -l), if the agent holds several. No other "
+            "key of the agent is offered.",
         }
         widgets = {
             name: forms.TextInput(
                 attrs={"class": "mono", "spellcheck": "false", "autocomplete": "off"}
             )
-            for name in ("address", "user", "key_path", "agent_path")
+            for name in ("address", "user", "key_path", "agent_path", "agent_key")
         } | {"port": forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"})}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -125,13 +139,16 @@ def _mode(path: Path) -> int:
 
 
 def _refuse_key_file(path: Path) -> None:
-    mode = _mode(path)
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(_mode(path)):
         raise forms.ValidationError("There is no such file on the machine where Throughline runs.")
     if path.suffix == ".pub":
         raise forms.ValidationError("This is the public half. Give the private key file.")
-    if stat.S_IMODE(mode) & 0o077:
-        raise forms.ValidationError("Others may read this file. chmod 600 ends that.")
+    try:
+        why = problem_with_key_file(str(path))
+    except OSError:
+        return  # who logs in may be allowed to read it; if not, the login says so
+    if why:
+        raise forms.ValidationError(f"This file cannot be used: {why}.")
 
 
 def _note(label: str) -> forms.CharField:

@@ -22,6 +22,11 @@ login = RegexValidator(
 )
 absolute = RegexValidator(r"^/[^\x00\n]*$", "Give an absolute path, beginning with /.")
 
+sha256_print = RegexValidator(
+    r"^SHA256:[A-Za-z0-9+/]{43}$",
+    "Give the fingerprint as ssh-add -l prints it: SHA256: and 43 characters.",
+)
+
 
 class HostQuerySet(models.QuerySet["Host"]):
     def for_overview(self) -> HostQuerySet:
@@ -47,6 +52,9 @@ class Host(models.Model):
         "private key file", max_length=500, blank=True, validators=[absolute]
     )
     agent_path = models.CharField("agent socket", max_length=500, blank=True, validators=[absolute])
+    agent_key = models.CharField(
+        "key in the agent", max_length=50, blank=True, validators=[sha256_print]
+    )
     jump = models.ForeignKey(
         "self",
         null=True,
@@ -82,6 +90,8 @@ class Host(models.Model):
             raise ValidationError(
                 {"key_path": "Give either a private key file or an agent socket, not both."}
             )
+        if self.agent_key and not self.agent_path:
+            raise ValidationError({"agent_key": "This is for a key that an agent holds."})
         self._check_jump()
 
     def _check_jump(self) -> None:
@@ -134,6 +144,7 @@ class Host(models.Model):
                 host_keys=tuple(key.public for key in host.keys.all()),
                 key_path=host.key_path or None,
                 agent_path=host.agent_path or None,
+                agent_key=host.agent_key or None,
                 jump=target,
                 loopback=settings.LOOPBACK_HOSTS,
             )

@@ -23,7 +23,9 @@ class Target:
 
     ``host_keys`` are the confirmed public keys, each "ssh-ed25519 AAAA…"; without any, nothing
     connects. Exactly one of ``key_path`` (private key file) and ``agent_path`` (agent socket) is
-    given. With a ``jump`` the address is one that the jump host reaches, over the login there.
+    given; ``agent_key`` is the fingerprint of the agent's key that is the host's (without it the
+    agent must hold one only). With a ``jump`` the address is one that the jump host reaches, over
+    the login there.
     Without ``loopback`` it must not be one of the machine that connects (behind a jump: may be).
     """
 
@@ -35,6 +37,7 @@ class Target:
     agent_path: str | None
     jump: Target | None = None
     loopback: bool = False
+    agent_key: str | None = None
 
     @property
     def way(self) -> tuple[Target, ...]:

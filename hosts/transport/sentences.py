@@ -117,7 +117,7 @@ def dropped_before_login(where: str, detail: str) -> Unreachable:
 
 
 def refused(target: Target) -> LoginRefused:
-    offered = f"the key {target.key_path}" if target.key_path else f"agent {target.agent_path}"
+    offered = f"the key {target.key_path or f'of agent {target.agent_path}'}"
     return LoginRefused(
         f"{place(target)} refused the login with {offered}. The machine is the right one, but its "
         f"authorized_keys does not list our public key for user {target.user}. {_NOTHING} "

@@ -109,7 +109,7 @@ async def test_a_key_is_read_with_care(server: Server, tmp_path: Path, other_key
     for path, word in [
         (tmp_path / "absent", "No such file"),
         (other_key, "chmod 600"),
-        (locked, "[Pp]assphrase"),
+        (locked, "locked with a passphrase.*ssh-add"),
         (Path(f"{locked}.pub"), "chmod 600"),
     ]:
         before = server.connections()
@@ -120,19 +120,28 @@ async def test_a_key_is_read_with_care(server: Server, tmp_path: Path, other_key
 
 
 @pytest.fixture
-def agent(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A real ssh-agent that holds the right key."""
-    socket_file = tmp_path_factory.mktemp("a") / "s"
-    process = subprocess.Popen(
-        ["ssh-agent", "-D", "-a", str(socket_file)], stdout=subprocess.DEVNULL
-    )
-    try:
+def agent_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Server], Path]]:
+    """Starts a real ssh-agent that holds the right key of a server."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(server: Server) -> Path:
+        socket_file = tmp_path_factory.mktemp("a") / "s"
+        command = ["ssh-agent", "-D", "-a", str(socket_file)]
+        running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
         wait_until_it_listens(socket_file)
-        add(socket_file, server)
-        yield socket_file
-    finally:
+        assert server.target.key_path is not None
+        add_file(socket_file, Path(server.target.key_path))
+        return socket_file
+
+    yield start
+    for process in running:
         process.terminate()
         process.wait(5)
+
+
+@pytest.fixture
+def agent(server: Server, agent_of: Callable[[Server], Path]) -> Path:
+    return agent_of(server)
 
 
 def wait_until_it_listens(socket_file: Path) -> None:
@@ -146,18 +155,85 @@ def wait_until_it_listens(socket_file: Path) -> None:
         time.sleep(0.01)
 
 
-def add(socket_file: Path, server: Server) -> None:
-    assert server.target.key_path is not None
-    subprocess.run(
-        ["ssh-add", "-q", server.target.key_path],
-        env={"SSH_AUTH_SOCK": str(socket_file), "PATH": "/usr/local/bin:/usr/bin:/bin"},
-        check=True,
-    )
-
-
 async def test_an_agent_lets_us_in(server: Server, agent: Path) -> None:
     link = await connect(replace(server.target, key_path=None, agent_path=str(agent)), LIMITS)
     await link.close()
+
+
+def fingerprint_of(key: Path | str) -> str:
+    listed = subprocess.run(["ssh-keygen", "-lf", str(key)], check=True, capture_output=True)
+    return listed.stdout.decode().split()[1]
+
+
+def add_file(socket_file: Path, key: Path) -> None:
+    environment = {"SSH_AUTH_SOCK": str(socket_file), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    subprocess.run(["ssh-add", "-q", str(key)], env=environment, check=True)
+
+
+async def test_s15_of_an_agent_with_several_keys_only_the_chosen_one_is_offered(
+    own_server: Server, agent_of: Callable[[Server], Path], tmp_path: Path
+) -> None:
+    agent = agent_of(own_server)
+    for i in range(3):
+        add_file(agent, made_key(tmp_path / f"other-{i}"))
+    assert own_server.target.key_path is not None
+    own = fingerprint_of(own_server.target.key_path)
+    by_agent = replace(own_server.target, key_path=None, agent_path=str(agent))
+    link = await connect(replace(by_agent, agent_key=own), LIMITS)
+    await link.close()
+
+    other = fingerprint_of(tmp_path / "other-1")
+    error = await refused(replace(by_agent, agent_key=other))
+    assert isinstance(error, LoginRefused)
+    assert "refused the login" in error.message, "the right key lies beside it and was not shown"
+
+
+async def test_s15_an_agent_with_several_keys_is_asked_for_none_until_one_is_chosen(
+    server: Server, agent: Path, other_key: Path
+) -> None:
+    add_file(agent, other_key)
+    before = server.connections()
+    by_agent = replace(server.target, key_path=None, agent_path=str(agent))
+    error = await refused(by_agent)
+    assert isinstance(error, LoginRefused)
+    assert "holds several keys" in error.message
+    assert fingerprint_of(other_key) in error.message
+    gone = "SHA256:" + "A" * 43
+    error = await refused(replace(by_agent, agent_key=gone))
+    assert f"does not hold the host's key {gone}" in error.message
+    assert server.connections() == before
+
+
+@pytest.mark.parametrize("format", ["PEM", "PKCS8", "RFC4716"])
+async def test_s16_every_kind_of_locked_key_says_what_to_do(
+    server: Server, tmp_path: Path, format: str
+) -> None:
+    path = tmp_path / "locked"
+    make = ["ssh-keygen", "-q", "-t", "rsa", "-m", format, "-N", "a passphrase", "-f", str(path)]
+    subprocess.run(make, check=True)
+    before = server.connections()
+    error = await refused(replace(server.target, key_path=str(path)))
+    assert "locked with a passphrase" in error.message
+    assert server.connections() == before
+
+
+async def test_s16_a_key_of_another_program_or_none_at_all_is_told(
+    server: Server, tmp_path: Path, other_key: Path
+) -> None:
+    path = tmp_path / "key"
+    for text, word in [
+        (b"PuTTY-User-Key-File-3: ssh-ed25519", "puttygen"),
+        (Path(f"{other_key}.pub").read_bytes(), "public half"),
+        (b"x" * 70_000, "too long"),
+        (b"private", "cannot be used"),
+        (b"-----BEGIN OPENSSH PRIVATE KEY-----\n????\n", "cannot be used"),
+        (b"", "cannot be used"),
+    ]:
+        path.write_bytes(text)
+        path.chmod(0o600)
+        error = await refused(replace(server.target, key_path=str(path)))
+        assert isinstance(error, LoginRefused)
+        assert word in error.message
 
 
 async def test_only_the_nodes_own_key_is_offered(

@@ -137,6 +137,8 @@ def test_adding_a_host_goes_on_to_its_key(member: Client, db: None, key_file: Pa
         ("key_path", "/nowhere/id", "There is no such file"),
         ("key_path", "", "either a private key file or an agent socket"),
         ("agent_path", "/nowhere/agent", "There is no socket"),
+        ("agent_key", "MD5:aa:bb", "as ssh-add -l prints it"),
+        ("agent_key", "SHA256:" + "a" * 43, "This is for a key that an agent holds."),
         ("labels", "a b, <x>", "is no label"),
     ],
 )
@@ -194,6 +196,17 @@ def test_the_public_half_is_refused(member: Client, db: None, tmp_path: Path) ->
     public = tmp_path / "key.pub"
     public.write_text("ssh-ed25519 AAAA")
     assert "public half" in text(member.post("/hosts/add/", typed(public)))
+
+
+def test_s16_a_locked_key_is_refused_where_it_is_typed(
+    member: Client, db: None, tmp_path: Path
+) -> None:
+    locked = tmp_path / "locked"
+    make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "a passphrase", "-f", str(locked)]
+    subprocess.run(make, check=True)
+    page = text(member.post("/hosts/add/", typed(locked)))
+    assert "locked with a passphrase" in page
+    assert f"ssh-add {locked}" in page
 
 
 def test_a_name_that_is_taken_is_refused(member: Client, db: None, key_file: Path) -> None:
