@@ -76,7 +76,7 @@ class Node:
 
         self.stream = stream
         self.links = links
-        self.target = stream.attempt.run.host.target()
+        self.host = stream.attempt.run.host_id
         self.job = {"run": str(stream.attempt.run.uid), "attempt": "1", "role": "server"}
         from runs.actions.store_records import store_engine_records
 
@@ -89,7 +89,7 @@ class Node:
         launcher = ProcessLauncher(
             run=self.job["run"], attempt="1", role="server", fence=Fence("benchmark", 1)
         )
-        node = await self.links.node(self.target, self.job["run"])
+        node = await self.links.node(self.host, self.job["run"])
         request = launcher.start_request(
             op="write",
             argv=[python, "{job_dir}/log_writer.py", str(rate), str(seconds)],
@@ -106,17 +106,17 @@ class Node:
             if error is not None:
                 raise error
 
-        await follow(self.links, self.target, self.job, self.recorder, told)
+        await follow(self.links, self.host, self.job, self.recorder, told)
 
     async def written(self) -> int:
-        node = await self.links.node(self.target, self.job["run"])
+        node = await self.links.node(self.host, self.job["run"])
         status = await node.call("status", self.job)
         return int(status["log_bytes"] or 0)
 
     async def check(self) -> Stored:
         from runs.models import LogStream, Sample
 
-        node = await self.links.node(self.target, self.job["run"])
+        node = await self.links.node(self.host, self.job["run"])
         digest = await node.call("digest", {**self.job, "path": "server.log"}, timeout=120)
 
         def look() -> Stored:
@@ -129,7 +129,7 @@ class Node:
 
     async def throw_away(self) -> tuple[int, float]:
         """The floor: (lines, seconds) of the same bytes over the same link, split and forgotten."""
-        node = await self.links.node(self.target, self.job["run"])
+        node = await self.links.node(self.host, self.job["run"])
         request = {**self.job, "path": "server.log", "offset": 0, "wait": False}
         began, lines = time.perf_counter(), 0
         async with node.follow(request) as chunks:

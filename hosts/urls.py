@@ -10,5 +10,6 @@ urlpatterns = [
     path("hosts/<slug:name>/probe/", views.host_probe, name="host-probe"),
     path("hosts/<slug:name>/unit/", views.host_unit, name="host-unit"),
     path("hosts/<slug:name>/free/<int:pk>/", views.host_free, name="host-free"),
+    path("hosts/<slug:name>/try-again/", views.host_try_again, name="host-try-again"),
     path("hosts/<slug:name>/take-over/", views.host_take_over, name="host-take-over"),
 ]

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from hosts.actions.again import try_again
 from hosts.actions.keys import confirm_host_key
 from hosts.actions.leases import free_quarantine, take_over
 from hosts.actions.probe import probe_host
@@ -107,6 +108,15 @@ def host_take_over(request: HttpRequest, name: str) -> HttpResponse:
         return _detail(request, host, status=422, takeover=form)
     take_over(host=host, note=form.cleaned_data["note"], by=_person(request))
     messages.success(request, f"The next order to {host} makes it ours.")
+    return redirect(host)
+
+
+@require_POST
+def host_try_again(request: HttpRequest, name: str) -> HttpResponse:
+    """After refused logins, when somebody has seen to them."""
+    host = _host(name)
+    try_again(host=host, by=_person(request))
+    messages.info(request, f"{host} is tried again as soon as a run needs it.")
     return redirect(host)
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from django.db.models import Max
 from django.urls import reverse
 from django.utils import timezone
 
 from runs.caveatrows import CaveatRow, caveat_rows
 from runs.charts import ratio, readings
+from hosts.models import HostLink
 from runs.drivers.registry import DRIVERS
 from runs.drivers.summary import how_it_ended
 from runs.expected import left_of
@@ -91,6 +93,17 @@ class RunPage:
     limit: int | None  # running requests that the server allows itself
     sentence: str
     last_lines: list[str]
+    read_at: datetime | None  # when the latest bytes came from the node
+
+    @property
+    def way(self) -> HostLink | None:
+        """How the way to the host was last seen."""
+        return HostLink.objects.filter(host=self.run.host_id).first()
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since anything was last read of the run."""
+        return None if self.read_at is None else (timezone.now() - self.read_at).total_seconds()
 
     @property
     def speculative(self) -> bool:
@@ -184,7 +197,16 @@ def run_page(run: Run) -> RunPage:
         limit=running_limit(run.arm, attempt),
         sentence=run.told,
         last_lines=run.last_lines,
+        read_at=read_at(attempt),
     )
+
+
+def read_at(attempt: Attempt | None) -> datetime | None:
+    """When anything was last read of what goes on on the node."""
+    if attempt is None:
+        return None
+    latest: datetime | None = attempt.streams.aggregate(at=Max("read_at"))["at"]
+    return latest
 
 
 def baseline_of(run: Run) -> Run | None:

@@ -45,6 +45,7 @@ urlpatterns: list[URLPattern] = [
     path("runs/<int:pk>/levels/<int:index>/output/", run.run_output, name="run-output"),
     path("runs/<int:pk>/read-again/", run.run_read_again, name="run-read-again"),
     path("runs/<int:pk>/cancel/", run.run_cancel, name="run-cancel"),
+    path("runs/<int:pk>/try-again/", run.run_try_again, name="run-try-again"),
     path("arms/<int:pk>/rerun/", rerun.arm_rerun, name="arm-rerun"),
     path("compare/", compare.compare, name="compare"),
     path("compare/share/", share.compare_share, name="compare-share"),

@@ -32,6 +32,10 @@ class Durations:
     stop_grace: float = 10.0  # between TERM and KILL
     flush: float = 0.4  # the recorder writes at least this often while lines arrive
     reconnect: float = 2.0  # first pause before a lost link is tried again
+    pace: float = 5.0  # between two new connections to one host; servers count them
+    pause_most: float = 30.0  # between two tries to reach a node; the pauses double up to it
+    unreachable: float = 45.0  # "reconnecting" for so long is called "unreachable"
+    link_idle: float = 30.0  # a worker keeps a link for the next operation
     import_silence: float = 60.0  # an import unheard of for so long is begun anew by another worker
     import_limit: float = 21600.0  # a worker's longest import: forty files of 256 MiB
     lost_after: float = 21600.0  # an unreachable node keeps its run this long

@@ -40,10 +40,18 @@ class Unreachable(TransportError):
     reason = "unreachable"
 
 
+class Dropped(Unreachable):
+    """The node hung up before the login was done: often too many logins at once. Try again."""
+
+
 class LoginRefused(TransportError):
     """The node is the right one, and does not let us in; or our key could not be used at all."""
 
     reason = "login-refused"
+
+
+class KeyUnusable(LoginRefused):
+    """Our own key or agent could not be used, so the node was not asked at all."""
 
 
 class HostKeyUnknown(TransportError):
@@ -71,6 +79,10 @@ class LinkLost(TransportError):
     """The connection ended under a command. What became of the command is unknown."""
 
     reason = "link-lost"
+
+
+class NoSession(LinkLost):
+    """The node opens no further session on this connection, which lives. Nothing was started."""
 
 
 class CommandTimedOut(TransportError):

@@ -8,10 +8,13 @@ from hosts.transport.command import Command
 from hosts.transport.errors import (
     CommandFailed,
     CommandTimedOut,
+    Dropped,
     HostKeyChanged,
     HostKeyUnknown,
+    KeyUnusable,
     LinkLost,
     LoginRefused,
+    NoSession,
     TransportError,
     Unreachable,
 )
@@ -108,8 +111,8 @@ def slow_login(where: str, seconds: float) -> Unreachable:
     )
 
 
-def dropped_before_login(where: str, detail: str) -> Unreachable:
-    return Unreachable(
+def dropped_before_login(where: str, detail: str) -> Dropped:
+    return Dropped(
         f"{where} ended the connection before the login was done ({detail}). Too many logins at "
         f"once, a block list, or no SSH server on that port. {_NOTHING} "
         "Wait a little, then look at the log of its SSH server."
@@ -125,22 +128,22 @@ def refused(target: Target) -> LoginRefused:
     )
 
 
-def unusable_key(path: str, why: str) -> LoginRefused:
-    return LoginRefused(
+def unusable_key(path: str, why: str) -> KeyUnusable:
+    return KeyUnusable(
         f"The private key {path} cannot be used: {why}. No login was tried. "
         "Correct the host's key file, or use an agent."
     )
 
 
-def unusable_agent(path: str, why: str) -> LoginRefused:
-    return LoginRefused(
+def unusable_agent(path: str, why: str) -> KeyUnusable:
+    return KeyUnusable(
         f"The SSH agent at {path} cannot be used: {why}. No login was tried. "
         "Start the agent and add the node's key to it, or use a key file."
     )
 
 
-def no_way_in(target: Target) -> LoginRefused:
-    return LoginRefused(
+def no_way_in(target: Target) -> KeyUnusable:
+    return KeyUnusable(
         f"There is no single way to log in to {place(target)}: exactly one of a key file and an "
         "agent socket must be given. No login was tried. Correct the host's settings."
     )
@@ -175,8 +178,8 @@ def lost(where: str, cause: Exception | None, jump: Target | None = None) -> Lin
     )
 
 
-def no_session(where: str, detail: str) -> LinkLost:
-    return LinkLost(
+def no_session(where: str, detail: str) -> NoSession:
+    return NoSession(
         f"{where} opened no further session ({detail}): its limit of sessions is reached. "
         "The command was not started; it may be tried again later."
     )

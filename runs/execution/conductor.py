@@ -54,6 +54,7 @@ class Conductor:
             await self._ring_imports()
         try:
             due = await sync_to_async(ledger.claim_due)(self.name)
+            await sync_to_async(ledger.age_links)()
         except OperationalError:
             log.exception("the database could not be asked for due runs")
             return

@@ -10,8 +10,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 
 from hosts.links import Links
-from hosts.transport.errors import TransportError
-from hosts.transport.protocol import Target
+from hosts.transport.errors import NoSession, TransportError
 from runs.execution.recorder import Recorder
 
 FLUSH_BYTES = 64 * 1024
@@ -20,7 +19,7 @@ LinkTold = Callable[[TransportError | None], Awaitable[None]]
 
 
 async def follow(
-    links: Links, target: Target, job: dict[str, str], recorder: Recorder, told: LinkTold
+    links: Links, host: int, job: dict[str, str], recorder: Recorder, told: LinkTold
 ) -> None:
     """Read until the job has exited and every byte of the file is stored.
 
@@ -30,11 +29,16 @@ async def follow(
     flush = sync_to_async(recorder.flush)
     while True:
         try:
-            node = await links.node(target, job["run"])
+            node = await links.node(host, job["run"])
             request = {**job, "path": recorder.stream.path, "offset": recorder.position}
-            async with node.follow({**request, "wait": True}) as chunks:
-                await told(None)
-                await _drain(chunks, recorder)
+            try:
+                async with node.follow({**request, "wait": True}) as chunks:
+                    await told(None)
+                    await _drain(chunks, recorder)
+            except NoSession:
+                if links.set_aside(host, job["run"], node):
+                    continue
+                raise
             await flush(final=True)
             return
         except TransportError as error:

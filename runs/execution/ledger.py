@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from hosts.fence import Fence
 from hosts.launchers.process import LOGS
-from hosts.models import HostLease, Installation
+from hosts.models import HostLease, HostLink, Installation, LinkState
 from hosts.models.lease import machines, meet
+from hosts.models.link import long_out, trouble, words_changed
 from hosts.nodekit.failpoints import failpoint
 from runs.actions.move import move
 from runs.live import announce
@@ -223,15 +224,24 @@ def note_link(run: Run, reason: str | None, text: str = "") -> None:
     """The link overlay; ``None``: connected. Never a state: unreachable is not failed."""
     rows = Run.objects.filter(pk=run.pk, claim_epoch=run.claim_epoch)
     if reason is None:
-        changed = rows.exclude(link=Run.Link.OK).update(
-            link=Run.Link.OK, link_since=Now(), link_text=""
+        changed = rows.exclude(link=LinkState.OK).update(
+            link=LinkState.OK, link_since=Now(), link_text=""
         )
     else:
-        lost = reason in ("link-lost", "command-timed-out")
-        link = Run.Link.RECONNECTING if lost else Run.Link.UNREACHABLE
-        changed = rows.exclude(link=link).update(link=link, link_since=Now(), link_text=text[:300])
+        link, text = LinkState.of(reason), text[:600]
+        changed = rows.filter(words_changed(link, text)).update(
+            link=link, link_since=trouble(link), link_text=text
+        )
     if changed:
         announce(run.pk, "link")
+
+
+def age_links() -> None:
+    """Call unreachable what has been reconnecting for too long: runs, and hosts."""
+    for pk in Run.objects.active().filter(long_out()).values_list("pk", flat=True):
+        Run.objects.filter(long_out(), pk=pk).update(link=LinkState.UNREACHABLE)
+        announce(pk, "link")
+    HostLink.age()
 
 
 def in_state_since(run: Run, seconds: float) -> bool:

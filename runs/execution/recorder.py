@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Now
 
 from hosts.nodekit.failpoints import failpoint
 from runs.engines.redact import redact
@@ -101,6 +102,7 @@ class Recorder:
             redacted=F("redacted") + secrets,
             hashed=[*self._earlier, [self._begun, end, sha256]],
             sha256="" if self._begun else sha256,
+            read_at=Now(),
         )
         if moved != 1:
             raise Overtaken(f"{self.stream} has moved from {self.stream.position}")

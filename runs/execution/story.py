@@ -15,9 +15,9 @@ from django.conf import settings
 
 from hosts.fence import Fence
 from hosts.links import Links
+from hosts.node import KitError
 from hosts.nodekit.failpoints import failpoint
-from hosts.transport.errors import TransportError
-from hosts.transport.protocol import Target
+from hosts.transport.errors import Dropped, TransportError
 from runs.actions.move import NotAllowed, move
 from runs.actions.store_gpu import store_gpu_records
 from runs.actions.store_records import store_engine_records, store_load_records
@@ -34,8 +34,9 @@ from runs.models import Attempt, LogStream, Operation, Reason, Run, State
 from runs.tasks import ring
 
 POLL = 0.15  # seconds between two looks at an operation's row
-NEVER_WAS = {"unreachable", "login-refused"}  # no link came about, nothing can have happened
-LINK_REASONS = {"unreachable", "link-lost", "command-timed-out", "login-refused"}
+# no link came about, nothing can have happened
+NEVER_WAS = {"unreachable", "login-refused", "host-key-changed"}
+LINK_REASONS = NEVER_WAS | {"link-lost", "command-timed-out"}
 
 
 class Story:
@@ -47,7 +48,6 @@ class Story:
         self.teller = teller
         self.attempt: Attempt | None = None
         self.fence: Fence | None = None
-        self.target: Target = run.host.target()
         self.engine = ENGINES[run.arm.config.engine]
         self.config = run.arm.config
         self.workload = run.arm.workload
@@ -108,17 +108,62 @@ class Story:
         if kind == Operation.Kind.STOP and planned.state == Operation.State.FAILED:
             # of an earlier telling; without it the host is never free
             await sync_to_async(ledger.plan_again)(planned)
+        first = kind == Operation.Kind.PREPARE
+        if first and planned.state == Operation.State.PLANNED:
+            await self._reach_first()
         while True:
             done = await self._await_end(planned)
             if done.state == Operation.State.DONE:
                 failpoint(f"{kind}.heard")
+                if self.run.link != Run.Link.OK:
+                    await self.told(None)
                 return dict(done.result or {})
-            first = kind == Operation.Kind.PREPARE
             if done.reason not in (LINK_REASONS - NEVER_WAS if first else LINK_REASONS):
                 raise Failed(_reason(done.reason), done.error)
             await self.link_trouble(done.reason, done.error)
             await asyncio.sleep(settings.DURATIONS.reconnect)
+            await self._reach()
             await sync_to_async(ledger.plan_again)(done)
+
+    async def _reach_first(self) -> None:
+        """Nothing has been started: who cannot be reached now ends the run.
+
+        A node that hangs up may only have had too many logins at that moment.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + settings.DURATIONS.unreachable
+        while True:
+            try:
+                await self._link_up()
+                return
+            except TransportError as error:
+                if not isinstance(error, Dropped) or loop.time() > until:
+                    raise Failed(_reason(error.reason), str(error)) from error
+                await self.told(error)
+
+    async def _reach(self) -> None:
+        """Wait for our own link, so that none of the few workers waits for a node that is away."""
+        while True:
+            try:
+                await self._link_up()
+                return
+            except TransportError as error:
+                await self.link_trouble(error.reason, str(error))
+            await asyncio.sleep(settings.DURATIONS.reconnect)
+
+    async def _link_up(self) -> None:
+        """Our link to the node, and nothing that keeps the workers from having theirs."""
+        await self.links.allowed(self.run.host_id)
+        trying = asyncio.ensure_future(self.links.node(self.run.host_id, str(self.run.uid)))
+        try:
+            while not (await asyncio.wait([trying], timeout=settings.DURATIONS.bell))[0]:
+                await self.look()
+            trying.result()
+        except KitError:
+            return  # it was reached; the worker meets the same, and tells it
+        finally:
+            trying.cancel()
+            await asyncio.gather(trying, return_exceptions=True)
 
     async def _await_end(self, operation: Operation) -> Operation:
         """Ring until a worker takes it, and wait until it is settled."""
@@ -164,7 +209,7 @@ class Story:
         if role in self.following:
             return
         recorder = self.recorders[role] = await sync_to_async(self._recorder)(role)
-        reading = follow(self.links, self.target, self.job(role), recorder, self.told)
+        reading = follow(self.links, self.run.host_id, self.job(role), recorder, self.told)
         self.following[role] = asyncio.create_task(reading, name=f"{self.run} {role}")
 
     def _recorder(self, role: str) -> Recorder:

@@ -72,7 +72,7 @@ class Sweeps:
         if attempt is None:
             return False
         try:
-            node = await self.links.node(await sync_to_async(run.host.target)())
+            node = await self.links.node(run.host_id)
             job = {"run": str(run.uid), "attempt": str(attempt.n), "role": "server"}
             status = await node.call("status", job)
         except (TransportError, OSError) as error:

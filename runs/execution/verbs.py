@@ -17,11 +17,10 @@ from django.conf import settings
 from django.db import OperationalError
 
 from hosts.actions.leases import note_taken_over
-from hosts.links import open_node
 from hosts.node import KitError, Node
 from hosts.nodekit.failpoints import failpoint
+from hosts.pool import POOL
 from hosts.transport.errors import TransportError
-from hosts.transport.protocol import Target
 from runs.execution import orders
 from runs.models import Operation
 from runs.models.states import Reason
@@ -85,12 +84,12 @@ def _carry_out(operation: Operation) -> dict[str, Any]:
 
 
 def _performed(operation: Operation, request: dict[str, Any]) -> dict[str, Any]:
-    target = operation.attempt.run.host.target()
-    return asyncio.run(_with_beats(operation, _on_node(target, operation.kind, request)))
+    work = _on_node(operation.attempt.run.host_id, operation.kind, request)
+    return POOL.run(_with_beats(operation, work))
 
 
-async def _on_node(target: Target, kind: str, request: dict[str, Any]) -> dict[str, Any]:
-    async with open_node(target) as node:
+async def _on_node(host: int, kind: str, request: dict[str, Any]) -> dict[str, Any]:
+    async with POOL.open(host) as node:
         failpoint(f"{kind}.sent")
         result = await VERBS[kind](node, request)
         failpoint(f"{kind}.carried-out")

@@ -27,6 +27,7 @@ class LogStream(models.Model):
     path = models.CharField(max_length=200)
     position = models.BigIntegerField(default=0)
     lines = models.BigIntegerField(default=0)
+    read_at = models.DateTimeField(null=True)  # when its latest bytes came from the node
     sha256 = models.CharField(max_length=64, blank=True)  # of the bytes received; "" if not known
     # [start, end, SHA-256] of the received bytes, one for each recorder that stored some of them
     hashed = models.JSONField(default=list)

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
+from hosts.models import LinkState
 from runs.models.campaign import Arm, Campaign
 from runs.models.states import ACTIVE, FINAL, Reason, State
 
@@ -39,10 +40,7 @@ class RunQuerySet(models.QuerySet["Run"]):
 class Run(models.Model):
     """The statistical unit. Everything about its execution is in its rows, nothing in memory."""
 
-    class Link(models.TextChoices):
-        OK = "ok", "connected"
-        RECONNECTING = "reconnecting", "reconnecting"
-        UNREACHABLE = "unreachable", "unreachable"
+    Link = LinkState
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="runs")
@@ -78,7 +76,7 @@ class Run(models.Model):
 
     link = models.CharField(max_length=20, choices=Link, default=Link.OK)
     link_since = models.DateTimeField(null=True)
-    link_text = models.CharField(max_length=300, blank=True)
+    link_text = models.CharField(max_length=600, blank=True)
 
     objects = RunQuerySet.as_manager()
 
@@ -122,6 +120,16 @@ class Run(models.Model):
     @property
     def may_cancel(self) -> bool:
         return not self.is_final and self.cancel_requested_at is None
+
+    @property
+    def link_trouble(self) -> bool:
+        """Whether what is shown of it may be old, because the way to its host is not well."""
+        return self.is_active and self.link != LinkState.OK
+
+    @property
+    def link_asks(self) -> bool:
+        """Whether the way to its host is open again only after a person has done something."""
+        return self.link in (LinkState.KEY_CHANGED, LinkState.LOGIN_REFUSED)
 
     @property
     def told(self) -> str:

@@ -68,8 +68,8 @@ def state_badge(run: Run) -> SafeString:
     """Sign and word of a state, and the link if it is not well: ``{% state_badge run %}``."""
     kind = state_kind(run)
     link = ""
-    if run.is_active and run.link != Run.Link.OK:
-        link = format_html('<span class="link">{}</span>', run.get_link_display())
+    if run.link_trouble:
+        link = link_mark(run)
     return format_html(
         '<span class="state is-{}"><svg viewBox="0 0 12 12" aria-hidden="true">{}</svg>{}{}</span>',
         kind,
@@ -77,6 +77,14 @@ def state_badge(run: Run) -> SafeString:
         State(run.state).label,
         link,
     )
+
+
+@register.simple_tag
+def link_mark(run: Run) -> SafeString:
+    """How the way to a run's host is, and since when: ``{% link_mark run %}``."""
+    since = f" since {run.link_since:%H:%M:%S} UTC" if run.link_since else ""
+    asks = " asks" if run.link_asks else ""
+    return format_html('<span class="link{}">{}{}</span>', asks, run.get_link_display(), since)
 
 
 @register.simple_tag(takes_context=True)

@@ -14,6 +14,7 @@ from django.middleware.csrf import get_token
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from hosts.actions.again import try_again
 from runs.access import get_run, get_run_by_uid
 from runs.actions.cancel import cancel_run
 from runs.actions.import_job import begin_reading_again
@@ -177,6 +178,15 @@ def run_read_again(request: HttpRequest, pk: int) -> HttpResponse:
         messages.error(request, str(refused))
     else:
         messages.success(request, f"Read again: {count} run{'s' * (count != 1)} made anew.")
+    return redirect(run)
+
+
+@require_POST
+def run_try_again(request: HttpRequest, pk: int) -> HttpResponse:
+    """A person has seen to the login: the host may be tried again."""
+    run = get_run(pk)
+    try_again(host=run.host, by=person(request))
+    messages.info(request, f"{run.host} is tried again.")
     return redirect(run)
 
 

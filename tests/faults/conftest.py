@@ -21,6 +21,7 @@ from django.db import connections
 
 from hosts.fingerprint import fingerprint
 from hosts.models import Host, HostKey, HostLease
+from hosts.pool import POOL
 from hosts.nodekit.failpoints import Failpoint
 from runs.actions.launch import NewArm, launch_campaign
 from runs.execution.conductor import Conductor
@@ -45,10 +46,18 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[demo.DemoProcess]
 @pytest.fixture(autouse=True)
 def quick(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.DURATIONS = replace(
-        Durations(), sweep=0.1, watch=0.2, ready_check=0.1, reconnect=0.1, stop_grace=2.0, flush=0.1
-    )
+        Durations(),
+        sweep=0.1, watch=0.2, ready_check=0.1, reconnect=0.1, stop_grace=2.0, flush=0.1,
+        pace=0.1, pause_most=0.3, unreachable=1.0,
+    )  # fmt: skip
     settings.REDIS_URL = "unix:///nowhere/redis.sock"  # the live feed must not be needed
     monkeypatch.setattr("runs.execution.story.ring", ring_a_thread)
+
+
+@pytest.fixture(autouse=True)
+def no_link_outlives_its_test() -> Iterator[None]:
+    yield
+    POOL.close()
 
 
 def ring_a_thread(operation_id: int) -> bool:

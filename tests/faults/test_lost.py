@@ -17,6 +17,7 @@ from django.db import connections
 from hosts import links
 from hosts.models import HostLease
 from hosts.node import Node
+from hosts.pool import POOL
 from hosts.transport.errors import Unreachable
 from people.models import Person
 from runs.actions.cancel import cancel_run
@@ -36,8 +37,7 @@ def away(settings: Any, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
         settings.DURATIONS, lost_after=1.0, late_look=0.3, claim=3.0, heartbeat=0.5
     )
     gone = threading.Event()
-    for module, name in (("hosts.links", "connect"), ("runs.execution.verbs", "open_node")):
-        monkeypatch.setattr(f"{module}.{name}", _unless(gone, getattr(links, name)))
+    monkeypatch.setattr("hosts.links.connect", _unless(gone, links.connect))
     return gone
 
 
@@ -54,6 +54,7 @@ async def cut(conductor: Conductor, away: threading.Event) -> None:
     away.set()
     for node in list(conductor.links._nodes.values()):
         await node.connection.close()
+    await asyncio.to_thread(POOL.close)
 
 
 def tell(run: Run, story: Callable[[Conductor], Awaitable[None]]) -> Run:
