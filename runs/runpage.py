@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -12,9 +13,9 @@ from django.db.models import Max
 from django.urls import reverse
 from django.utils import timezone
 
+from hosts.models import HostLink
 from runs.caveatrows import CaveatRow, caveat_rows
 from runs.charts import ratio, readings
-from hosts.models import HostLink
 from runs.drivers.registry import DRIVERS
 from runs.drivers.summary import how_it_ended
 from runs.expected import left_of

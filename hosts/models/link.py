@@ -41,7 +41,7 @@ class LinkState(models.TextChoices):
 
 def trouble(state: LinkState) -> Case:
     """Since when there is trouble, if it becomes ``state`` now: one trouble may have many faces."""
-    return Case(When(**{"link": LinkState.OK}, then=Now()), default=F("link_since"))
+    return Case(When(link=LinkState.OK, then=Now()), default=F("link_since"))
 
 
 def long_out() -> models.Q:

@@ -21,8 +21,8 @@ from django.db import connections
 
 from hosts.fingerprint import fingerprint
 from hosts.models import Host, HostKey, HostLease
-from hosts.pool import POOL
 from hosts.nodekit.failpoints import Failpoint
+from hosts.pool import POOL
 from runs.actions.launch import NewArm, launch_campaign
 from runs.execution.conductor import Conductor
 from runs.execution.verbs import perform

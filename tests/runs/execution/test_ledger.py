@@ -239,3 +239,23 @@ def test_a_lost_link_is_an_overlay_and_not_a_state(run: Run) -> None:
     ledger.note_link(run, None)
     run.refresh_from_db()
     assert (run.link, run.link_text) == ("ok", "")
+
+
+def test_f29_reconnecting_is_called_unreachable_after_45_s_and_keeps_its_beginning(
+    run: Run,
+) -> None:
+    acquire(run)
+    ledger.note_link(run, "link-lost", "gone")
+    ledger.age_links()
+    run.refresh_from_db()
+    assert run.link == Run.Link.RECONNECTING
+    begun = timezone.now() - timedelta(seconds=46)
+    Run.objects.filter(pk=run.pk).update(link_since=begun)
+    ledger.age_links()
+    ledger.note_link(run, "link-lost", "gone again")
+    run.refresh_from_db()
+    assert (run.link, run.link_since) == (Run.Link.UNREACHABLE, begun)
+    ledger.note_link(run, "login-refused", "refused")
+    run.refresh_from_db()
+    assert (run.link, run.link_since) == (Run.Link.LOGIN_REFUSED, begun)
+    assert ledger.link_dead(run, 40) and not ledger.link_dead(run, 60)
