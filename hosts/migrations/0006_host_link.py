@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                 ('expected', models.JSONField(default=list)),
                 ('offered', models.CharField(blank=True, max_length=100)),
                 ('tried_with', models.CharField(blank=True, max_length=64)),
-                ('host', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='way', to='hosts.host')),
+                ('host', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='link', to='hosts.host')),
             ],
         ),
     ]

@@ -31,7 +31,7 @@ sha256_print = RegexValidator(
 class HostQuerySet(models.QuerySet["Host"]):
     def for_overview(self) -> HostQuerySet:
         """Hosts with their facts and leases, for the overview and the list of hosts."""
-        whole = self.select_related("facts", "way").prefetch_related("keys", "leases")
+        whole = self.select_related("facts", "link").prefetch_related("keys", "leases")
         return whole.order_by("name")
 
     def reachable(self) -> HostQuerySet:

@@ -64,7 +64,7 @@ class HostLink(models.Model):
     done something: confirmed a key, changed the login, or said "try again".
     """
 
-    host = models.OneToOneField(Host, on_delete=models.CASCADE, related_name="way")
+    host = models.OneToOneField(Host, on_delete=models.CASCADE, related_name="link")
     link = models.CharField(max_length=20, choices=LinkState, default=LinkState.OK)
     link_since = models.DateTimeField(null=True)
     link_text = models.CharField(max_length=600, blank=True)

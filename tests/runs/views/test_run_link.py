@@ -28,7 +28,7 @@ def in_trouble(link: str, **more: Any) -> Run:
 
 def test_f28_reconnecting_is_a_small_mark_and_nothing_else_changes(member: Client) -> None:
     page = text(member.get(in_trouble("reconnecting").get_absolute_url()))
-    assert "reconnecting since" in page and re.search(r">1:1[5-9]</time> ago", page)
+    assert "reconnecting since" in page and re.search(r">1:[1-4][0-9]</time> ago", page)
     assert "what was last known" not in page
 
 
@@ -37,7 +37,7 @@ def test_f29_the_last_known_truth_stays_and_says_how_old_it_is(member: Client, l
     run = in_trouble(link)
     page = text(member.get(run.get_absolute_url()))
     assert Run.Link(link).label in page and "Why." in page
-    assert "what was last known" in page and re.search(r">1:1[5-9]</time> ago", page)
+    assert "what was last known" in page and re.search(r">1:[1-4][0-9]</time> ago", page)
     assert "output tok/s" in page and "Server log" in page
     assert Run.Link(link).label in text(member.get("/"))
     assert Run.Link(link).label in text(member.get("/runs/"))
