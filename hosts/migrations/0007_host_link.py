@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('hosts', '0005_jump'),
+        ('hosts', '0006_agent_key'),
     ]
 
     operations = [
