@@ -74,7 +74,9 @@ test-postgres: venv-dev ## the database tests on a private PostgreSQL
 
 .PHONY: faults
 faults: venv-dev test-tools ## every fault of docs/faults.md, durations 1:10 (half an hour on two cores)
-	$(PY) -m pytest -n $(JOBS) --dist worksteal tests/faults tests/hosts/nodekit $(ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not postgres" tests/faults tests/hosts/nodekit $(ARGS)
+	@sh scripts/tools.sh postgresql:initdb
+	bash scripts/postgres.sh $(PY) -m pytest -p no:randomly tests/faults/test_postgres.py $(ARGS)
 
 SECONDS ?= 180
 SEED ?= 1

@@ -84,10 +84,20 @@ SQLITE_OPTIONS = {
 }
 
 
+# PostgreSQL: who waits for a lock, or holds one and idles, gives up, and the work is done again.
+# No transaction of ours waits for anything but the database; the longest reads a large import.
+POSTGRES_LIMITS = {"lock_timeout": "5s", "idle_in_transaction_session_timeout": "60s"}
+
+
 def _database() -> dict[str, object]:
     url = os.environ.get("DATABASE_URL")
     if url and not url.startswith("sqlite"):
-        return dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
+        told = dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True)
+        options: dict[str, object] = {**told.get("OPTIONS", {})}
+        limits = " ".join(f"-c {name}={value}" for name, value in POSTGRES_LIMITS.items())
+        # what DATABASE_URL says of the same settings comes later and holds
+        options["options"] = f"{limits} {options.get('options', '')}".strip()
+        return {**told, "OPTIONS": options}
     name = dj_database_url.parse(url)["NAME"] if url else str(VAR_DIR / "throughline.sqlite3")
     return {
         "ENGINE": "django.db.backends.sqlite3",

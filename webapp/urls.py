@@ -12,3 +12,4 @@ urlpatterns = [
 ]
 
 handler400 = "webapp.errors.bad_request"
+handler500 = "webapp.errors.server_error"

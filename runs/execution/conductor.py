@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import DatabaseError, OperationalError
 
 from hosts.links import Links
 from runs.execution import findings, late, ledger
@@ -22,6 +21,7 @@ from runs.execution.story import Story
 from runs.execution.sweeps import Sweeps
 from runs.models import Reason, Run, State
 from runs.tasks import ring_imports
+from webapp import database
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ class Conductor:
         try:
             due = await sync_to_async(ledger.claim_due)(self.name)
             await sync_to_async(ledger.age_links)()
-        except OperationalError:
-            log.exception("the database could not be asked for due runs")
+        except database.TROUBLE as error:
+            await _mend("the database could not be asked for due runs", error)
             return
         if self._sweeping is None or self._sweeping.done():
             # beside the rest: a node that does not answer may keep it waiting
@@ -66,6 +66,8 @@ class Conductor:
     async def _sweep_for_all(self) -> None:
         try:
             await self._tell_all(await self.sweeps.sweep())
+        except database.TROUBLE as error:
+            await _mend("the sweeps could not be made", error)
         except Exception:
             log.exception("the sweeps failed; they are made again")
 
@@ -82,12 +84,14 @@ class Conductor:
         """Imports wait as rows: whoever lost their message is rung for again."""
         try:
             await sync_to_async(ring_imports)()
-        except DatabaseError:
-            log.exception("the database could not be asked for due imports")
+        except database.TROUBLE as error:
+            await _mend("the database could not be asked for due imports", error)
 
     async def _tell(self, run: Run) -> None:
         try:
             await self._tell_story(run)
+        except database.TROUBLE as error:
+            await self._begin_again(run, error)
         except Exception:
             log.exception("%s could not be begun; its claim expires and it is told again", run)
         finally:
@@ -103,6 +107,8 @@ class Conductor:
             await (late.correct(story) if run.state == State.LOST else execute(story))
         except (ClaimLost, Overtaken) as error:
             log.warning("%s: %s", self.name, error)
+        except database.TROUBLE:
+            raise  # the run is as it was: it is told again, and nothing on its node is touched
         except Exception as error:
             # a fault of ours: it must not leave a server running or a host held
             log.exception("%s failed", run)
@@ -113,6 +119,16 @@ class Conductor:
             if run.state == State.LOST:
                 await sync_to_async(ledger.release_claim)(run)
 
+    async def _begin_again(self, run: Run, error: Exception) -> None:
+        """Let the run go as soon as the database takes that; whoever is free tells it again."""
+        await _mend(f"{run} is told again", error)
+        while True:
+            await asyncio.sleep(settings.DURATIONS.reconnect)
+            try:
+                return await sync_to_async(ledger.release_claim)(run)
+            except database.TROUBLE as still:
+                await _mend(f"{run} cannot be let go", still)
+
     async def _give_up(self, story: Story, error: Exception) -> None:
         text = f"{type(error).__name__}: {error}. The conductor's log has the details."
         try:
@@ -120,6 +136,8 @@ class Conductor:
             await put_away(story, decided or Failed(Reason.INTERNAL, text))
         except (ClaimLost, Overtaken) as lost:
             log.warning("%s: %s", self.name, lost)
+        except database.TROUBLE:
+            raise
         except Exception:
             log.exception(
                 "%s could not be put away; its claim expires and it is told again", story.run
@@ -131,8 +149,8 @@ class Conductor:
             for pk, task in list(self.telling.items()):
                 try:
                     renewed = await sync_to_async(self._renew)(pk)
-                except OperationalError:
-                    log.exception("the claim on run %s could not be renewed", pk)
+                except database.TROUBLE as error:
+                    await _mend(f"the claim on run {pk} could not be renewed", error)
                     continue  # the next beat comes before the claim is stale
                 if not renewed:
                     task.cancel()
@@ -156,3 +174,9 @@ class Conductor:
         ]:
             await sync_to_async(ledger.release_claim)(run)
         await self.links.close()
+
+
+async def _mend(what: str, error: Exception) -> None:
+    """Say it in a line (there will be many) and have the next query make a new connection."""
+    log.warning("%s: %s", what, error)
+    await sync_to_async(database.mend)()

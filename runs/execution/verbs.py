@@ -14,7 +14,6 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
-from django.db import OperationalError
 
 from hosts.actions.leases import note_taken_over
 from hosts.node import KitError, Node
@@ -24,6 +23,7 @@ from hosts.transport.errors import TransportError
 from runs.execution import orders
 from runs.models import Operation
 from runs.models.states import Reason
+from webapp import database
 
 log = logging.getLogger(__name__)
 
@@ -43,25 +43,39 @@ def perform(operation_id: int, worker: str = "") -> None:
         return
     operation = Operation.objects.select_related("attempt__run__host").get(pk=operation_id)
     failpoint(f"{operation.kind}.taken")
+    settle = _settling(operation)
+    # a database that is away for a moment costs no run its operation
+    if not database.persist(settle, settings.DURATIONS.claim):
+        log.warning("%s was settled by another worker", operation)
+    failpoint(f"{operation.kind}.settled")
+
+
+def _settling(operation: Operation) -> Callable[[], bool]:
+    """Carry it out; how to write down what came of it."""
     try:
         result = _carry_out(operation)
     except Overtaken:
         log.warning("%s was given to another worker; what it did here changes nothing", operation)
+        return lambda: True
+    except database.TROUBLE as error:
+        log.warning("%s is done again: %s", operation, error)
+        return operation.put_back
     except TransportError as error:
-        operation.fail(reason=error.reason, error=str(error))
+        return _failing(operation, error.reason, str(error))
     except KitError as error:
-        operation.fail(reason=orders.reason_of(error), error=orders.in_words(error))
+        return _failing(operation, orders.reason_of(error), orders.in_words(error))
     except (TimeoutError, SoftTimeLimitExceeded):
-        operation.fail(reason="command-timed-out", error="The node did not answer in time.")
+        return _failing(operation, "command-timed-out", "The node did not answer in time.")
     except Exception as error:
         # left as it is, it would be tried again for ever, and nobody would learn why
         log.exception("%s", operation)
         why = f"{type(error).__name__}: {error}. The worker's log has the details."
-        operation.fail(reason=Reason.OPERATION_FAILED, error=why[:1000])
-    else:
-        if not operation.settle(result=result):
-            log.warning("%s was settled by another worker", operation)
-    failpoint(f"{operation.kind}.settled")
+        return _failing(operation, Reason.OPERATION_FAILED, why[:1000])
+    return lambda: operation.settle(result=result)
+
+
+def _failing(operation: Operation, reason: str, error: str) -> Callable[[], bool]:
+    return lambda: operation.fail(reason=reason, error=error)
 
 
 def _carry_out(operation: Operation) -> dict[str, Any]:
@@ -116,8 +130,9 @@ async def _with_beats(
 async def _beat(operation: Operation) -> bool:
     try:
         return await sync_to_async(operation.beat)()
-    except OperationalError:
-        log.exception("the sign of life of %s could not be written", operation)
+    except database.TROUBLE as error:
+        log.warning("the sign of life of %s could not be written: %s", operation, error)
+        await sync_to_async(database.mend)()
         return True  # nobody said that it has passed on; settling will tell
 
 

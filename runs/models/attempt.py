@@ -112,6 +112,10 @@ class Operation(models.Model):
     def fail(self, *, reason: str, error: str) -> bool:
         return self._end(state=Operation.State.FAILED, reason=reason, error=error)
 
+    def put_back(self) -> bool:
+        """Not done, and not failed either: another worker takes it."""
+        return self._mine().update(state=Operation.State.PLANNED, sent_at=None, beat_at=None) == 1
+
     def _end(self, **values: Any) -> bool:
         return self._mine().update(ended_at=timezone.now(), **values) == 1
 

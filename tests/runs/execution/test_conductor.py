@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 
 from runs.execution import conductor as module
 from runs.execution.conductor import Conductor
@@ -49,7 +49,7 @@ def test_a_run_that_cannot_be_begun_is_let_go(monkeypatch: pytest.MonkeyPatch) -
     """Its claim is renewed no longer, so that it is told again."""
 
     async def broken(self: Conductor, run: Run) -> None:
-        raise OperationalError("database is locked")
+        raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr(module.Conductor, "_tell_story", broken)
 
@@ -60,3 +60,23 @@ def test_a_run_that_cannot_be_begun_is_let_go(monkeypatch: pytest.MonkeyPatch) -
         return conductor.telling
 
     assert asyncio.run(story()) == {}
+
+
+def test_a_run_whose_database_was_away_is_let_go_and_told_again(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.DURATIONS = replace(settings.DURATIONS, reconnect=0.01)
+    tries: list[int] = []
+
+    async def broken(self: Conductor, run: Run) -> None:
+        raise InterfaceError("the connection is closed")
+
+    def release(run: Run) -> None:
+        tries.append(run.pk)
+        if len(tries) == 1:
+            raise OperationalError("the database system is starting up")
+
+    monkeypatch.setattr(module.Conductor, "_tell_story", broken)
+    monkeypatch.setattr(module.ledger, "release_claim", release)
+    asyncio.run(Conductor("one")._tell(Run(pk=7)))
+    assert tries == [7, 7]
