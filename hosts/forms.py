@@ -79,7 +79,11 @@ class HostForm(forms.ModelForm):
         jump.queryset = Host.objects.exclude(address="").exclude(pk=self.instance.pk)
         jump.queryset = jump.queryset.order_by("name")
         jump.empty_label = "no, directly"
-        # without an address a host only names where imported figures come from
+        # without an address a host only names where imported figures come from; such a one may stay
+        if self.instance.pk:
+            self.initial["labels"] = ", ".join(self.instance.labels)
+            if not self.instance.address:
+                return
         for name, reason in (
             ("address", "Say where the machine is reached."),
             ("user", "Say which user to log in as."),
@@ -128,6 +132,13 @@ class HostForm(forms.ModelForm):
             if not stat.S_ISSOCK(_mode(Path(path))):
                 raise forms.ValidationError("There is no socket at this path.")
         return path
+
+
+class EditForm(HostForm):
+    """Everything but the name, which stands in addresses and notes."""
+
+    class Meta(HostForm.Meta):
+        fields = [name for name in HostForm.Meta.fields if name != "name"]
 
 
 def _mode(path: Path) -> int:

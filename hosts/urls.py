@@ -6,6 +6,7 @@ urlpatterns = [
     path("hosts/", views.host_list, name="host-list"),
     path("hosts/add/", views.host_add, name="host-add"),
     path("hosts/<slug:name>/", views.host_detail, name="host-detail"),
+    path("hosts/<slug:name>/edit/", views.host_edit, name="host-edit"),
     path("hosts/<slug:name>/key/", views.host_confirm_key, name="host-confirm-key"),
     path("hosts/<slug:name>/probe/", views.host_probe, name="host-probe"),
     path("hosts/<slug:name>/unit/", views.host_unit, name="host-unit"),

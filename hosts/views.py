@@ -13,12 +13,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from hosts.actions.again import try_again
+from hosts.actions.edit import PLACE, InUse, edit_host
 from hosts.actions.keys import confirm_host_key
 from hosts.actions.leases import free_quarantine, take_over
 from hosts.actions.probe import probe_host
 from hosts.actions.unit import ask_unit
 from hosts.fingerprint import fingerprint
-from hosts.forms import ConfirmKeyForm, FreeForm, HostForm, TakeOverForm
+from hosts.forms import ConfirmKeyForm, EditForm, FreeForm, HostForm, TakeOverForm
 from hosts.links import limits
 from hosts.models import Host, HostLease
 from hosts.models.lease import machines
@@ -131,6 +132,29 @@ def host_add(request: HttpRequest) -> HttpResponse:
         return redirect("host-confirm-key", form.save().name)
     status = 422 if form.errors else 200
     return render(request, "hosts/host_add.html", {"form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+def host_edit(request: HttpRequest, name: str) -> HttpResponse:
+    """Change where it is reached and how; another place makes its key unknown again."""
+    host = _host(name)
+    form = EditForm(request.POST or None, instance=host)
+    status, refused = 200, ""
+    if request.method == "POST" and not form.is_valid():
+        status = 422
+    elif request.method == "POST":
+        try:
+            changed = edit_host(host=form.instance, by=_person(request))
+        except InUse as error:
+            status, refused = 409, str(error)
+        else:
+            if set(changed) & set(PLACE):
+                messages.warning(request, f"{host} is reached elsewhere now: compare its key anew.")
+                return redirect("host-confirm-key", host.name)
+            messages.success(request, f"{host} was changed." if changed else "Nothing was changed.")
+            return redirect("host-detail", host.name)
+    context = {"form": form, "name": name, "refused": refused}
+    return render(request, "hosts/host_edit.html", context, status=status)
 
 
 @require_http_methods(["GET", "POST"])

@@ -15,6 +15,7 @@ class HostEvent(models.Model):
         FREED = "freed", "freed from quarantine"
         TAKEN_OVER = "taken-over", "taken over from another installation"
         KEY_CONFIRMED = "key-confirmed", "host key confirmed"
+        EDITED = "edited", "edited"
         TRY_AGAIN = "try-again", "login to be tried again"
 
     host = models.ForeignKey(Host, on_delete=models.CASCADE, related_name="events")

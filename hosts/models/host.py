@@ -103,7 +103,7 @@ class Host(models.Model):
         if self.pk is not None and self in jumps:
             ring = " through ".join(map(str, [self, *reversed(jumps[jumps.index(self) :])]))
             raise ValidationError({"jump": f"That is a ring: {ring}."})
-        if len(jumps) + self._hops_behind() > MAX_JUMPS:
+        if len(jumps) + len(self._levels_behind()) > MAX_JUMPS:
             raise ValidationError(
                 {"jump": f"At most {MAX_JUMPS} jump hosts may follow each other."}
             )
@@ -119,15 +119,18 @@ class Host(models.Model):
             way.insert(0, way[0].jump)
         return way
 
-    def _hops_behind(self) -> int:
-        """How many hosts follow each other behind this one."""
-        level, depth = [self.pk] if self.pk else [], 0
-        while depth <= MAX_JUMPS:
+    def _levels_behind(self) -> list[list[int]]:
+        """Keys of the hosts reached through this one, of those reached through them, and on."""
+        levels: list[list[int]] = []
+        level = [self.pk] if self.pk else []
+        while level and len(levels) <= MAX_JUMPS:
             level = list(Host.objects.filter(jump__in=level).values_list("pk", flat=True))
-            if not level:
-                break
-            depth += 1
-        return depth
+            levels.append(level)
+        return [level for level in levels if level]
+
+    def all_behind(self) -> list[int]:
+        """Keys of all hosts on whose way this one is."""
+        return [pk for level in self._levels_behind() for pk in level]
 
     @property
     def can_connect(self) -> bool:
