@@ -60,7 +60,6 @@ async def acquire(story: Story) -> None:
         await asyncio.sleep(settings.DURATIONS.sweep)
     story.attempt = await story.run.attempts.order_by("-n").afirst()
     story.fence = await sync_to_async(ledger.fence_of)(story.run)
-    story.target = await sync_to_async(ledger.target_of)(story.run)  # edited while it waited?
 
 
 async def resume_end(story: Story) -> None:

@@ -13,11 +13,10 @@ from django.utils import timezone
 
 from hosts.fence import Fence
 from hosts.launchers.process import LOGS
-from hosts.models import Host, HostLease, HostLink, Installation, LinkState
+from hosts.models import HostLease, HostLink, Installation, LinkState
 from hosts.models.lease import machines, meet
 from hosts.models.link import long_out, trouble, words_changed
 from hosts.nodekit.failpoints import failpoint
-from hosts.transport.protocol import Target
 from runs.actions.move import move
 from runs.live import announce
 from runs.models import Attempt, Event, Level, LogStream, Operation, Run, ServerConfig, State
@@ -145,11 +144,6 @@ def rival(run: Run) -> str | None:
     config = run.arm.config
     lease = HostLease.in_the_way(run.host, holder=str(run.uid), gpus=config.gpus, port=config.port)
     return lease.in_words(config.gpus, config.port) if lease else None
-
-
-def target_of(run: Run) -> Target:
-    """Where its host is reached now; while a run holds it, that does not change."""
-    return Host.objects.get(pk=run.host_id).target()
 
 
 def fence_of(run: Run) -> Fence:

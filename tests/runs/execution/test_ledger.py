@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from hosts.models import Host, HostLease
+from hosts.models import HostLease
 from people.models import Person
 from runs.actions.cancel import cancel_run
 from runs.actions.move import NotAllowed, move
@@ -259,10 +259,3 @@ def test_f29_reconnecting_is_called_unreachable_after_45_s_and_keeps_its_beginni
     run.refresh_from_db()
     assert (run.link, run.link_since) == (Run.Link.LOGIN_REFUSED, begun)
     assert ledger.link_dead(run, 40) and not ledger.link_dead(run, 60)
-
-
-def test_a_host_that_was_edited_while_the_run_waited_is_reached_as_it_is_now(run: Run) -> None:
-    before = run.host.target()  # what the story knew when it began
-    Host.objects.filter(pk=run.host_id).update(port=2222)
-    acquire(run)
-    assert before.port != ledger.target_of(run).port == 2222
