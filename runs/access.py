@@ -37,14 +37,31 @@ def get_arm(pk: int) -> Arm:
     )
 
 
+class NoSuchArms(Http404):
+    """A key that names arms which are not there; ``arms`` are those of it that are."""
+
+    def __init__(self, words: str, arms: Sequence[Arm] = ()) -> None:
+        super().__init__(words)
+        self.words, self.arms = words, arms
+
+
 def get_arms(key: str) -> Sequence[Arm]:
-    """The arms of "3~4", in that order; all of one campaign, none twice."""
+    """The arms of "3~4", in that order, none twice; of any campaigns. Raises NoSuchArms."""
     parts = key.split("~")
-    if not all(NUMBER.fullmatch(part) for part in parts) or len(set(parts)) != len(parts):
-        raise Http404("These arms cannot be read.")
-    arms = [get_arm(int(part)) for part in parts[:6]]
-    if len({arm.campaign_id for arm in arms}) != 1:
-        raise Http404("Only arms of one campaign are compared.")
+    if not all(NUMBER.fullmatch(part) for part in parts):
+        raise NoSuchArms("Arms are named by their numbers with ~ between them, such as 3~4.")
+    wanted = [int(part) for part in parts[:6]]
+    if len(set(wanted)) != len(wanted):
+        raise NoSuchArms("An arm is not compared with itself.")
+    found = Arm.objects.select_related("campaign", "config", "workload", "host")
+    kept = {arm.pk: arm for arm in found.filter(pk__in=wanted)}
+    arms = [kept[pk] for pk in wanted if pk in kept]
+    missing = [str(pk) for pk in wanted if pk not in kept]
+    if missing:
+        one = f"There is no arm {missing[0]}."
+        raise NoSuchArms(
+            one if len(missing) == 1 else f"There are no arms {' and '.join(missing)}.", arms
+        )
     return arms
 
 

@@ -20,7 +20,7 @@ from runs.metrics.verdict import Verdict
 from runs.metrics.wording import CLEAR, DIRECTED, GLYPHS, Word, tone_of
 from runs.metrics.words import speedup_words, sweep_words, user_words
 from runs.models import Arm
-from runs.sides import Side, excerpt_lines, side_of
+from runs.sides import Side, excerpt_lines, side_of, told_apart
 
 # "+10 to +50 % output tok/s" in a sentence of runs.metrics, but not its interval
 FIGURE = re.compile(
@@ -236,7 +236,7 @@ class Compared:
 
 def compare_arms(arms: Sequence[Arm]) -> Compared:
     """Every arm against the first."""
-    sides = [side_of(arm) for arm in arms]
+    sides = told_apart([side_of(arm) for arm in arms])
     runs = [launch.run.pk for side in sides for launch in side.counted]
     given = answers(runs=runs, comparison=comparison_key(arms))
     return Compared(sides, [pair(sides[0], other, given) for other in sides[1:]], given)

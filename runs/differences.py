@@ -47,6 +47,7 @@ def chips(compared: Compared) -> list[Chip]:
         _same("model", {side.arm.config.model for side in sides}),
         _workload(sides),
         _engine(sides),
+        _campaigns(sides),
         _order(sides),
         _limit(sides),
     ]
@@ -80,6 +81,21 @@ def _engine(sides: Sequence[Side]) -> Chip | None:
     if None in told:
         return Chip(True, "same engine, version not told")
     return _same("engine version", told)
+
+
+def _campaigns(sides: Sequence[Side]) -> Chip | None:
+    """Arms of several campaigns were not planned together, so nothing pairs them in time."""
+    several = len({side.arm.campaign_id for side in sides})
+    if several < 2:
+        return None
+    words = f"of {several} campaigns, unpaired in time"
+    began = [[ln.run.started_at for ln in side.counted if ln.run.started_at] for side in sides]
+    if not all(began):
+        return Chip(False, f"{words}, when is not told")
+    first = sorted(min(moments) for moments in began)
+    hours = (first[-1] - first[0]).total_seconds() / 3600
+    apart = f"{hours / 24:.0f} days" if hours >= 48 else f"{hours:.0f} h"
+    return Chip(False, f"{words}, {apart} apart" if hours >= 1 else words)
 
 
 def _order(sides: Sequence[Side]) -> Chip | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from django.db.models import Prefetch
 
 from runs.metrics.compare import LevelFigures
 from runs.models import Arm, Attempt, Level, Run, Sample, State
+from runs.models.campaign import LETTERS
 from runs.runpage import running_limit
 
 # what a level knows, under the catalogue's names
@@ -57,14 +60,15 @@ class Side:
     counted: list[Launch]
     provisional: bool
     limit: int | None  # requests that the server runs at most
+    shown: tuple[str, str] = ("", "")  # name and letter beside arms of other campaigns
 
     @property
     def name(self) -> str:
-        return self.arm.name
+        return self.shown[0] or self.arm.name
 
     @property
     def letter(self) -> str:
-        return self.arm.letter
+        return self.shown[1] or self.arm.letter
 
     @property
     def n(self) -> int:
@@ -131,6 +135,21 @@ def side_of(arm: Arm) -> Side:
         provisional=not good,
         limit=running_limit(arm, newest.attempt if newest else None),
     )
+
+
+def told_apart(sides: Sequence[Side]) -> list[Side]:
+    """Sides of several campaigns with letters by their order, and no name twice."""
+    if len({side.arm.campaign_id for side in sides}) < 2:
+        return list(sides)
+    names = Counter(side.name for side in sides)
+    return [
+        replace(side, shown=(_name_among(side, names), letter))
+        for side, letter in zip(sides, LETTERS, strict=False)
+    ]
+
+
+def _name_among(side: Side, names: Counter[str]) -> str:
+    return side.name if names[side.name] == 1 else f"{side.name} of campaign {side.arm.campaign_id}"
 
 
 def side_of_run(run: Run) -> Side:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 from django.http import HttpRequest
 from ninja import Query, Router, Schema
+from ninja.errors import HttpError
 
-from runs.access import get_arms
+from runs.access import NoSuchArms, get_arms
 from runs.caveatgroups import CaveatGroup
 from runs.comparisons import Compared, Pair, compare_arms
 from runs.differences import differences
@@ -181,8 +182,15 @@ class CompareOut(Schema):
 def read_comparison(
     request: HttpRequest, arms: Annotated[str, Query(pattern=r"^\d{1,18}(~\d{1,18}){1,5}$")]
 ) -> CompareOut:
-    """Every arm against the first: changes by concurrency, differing keys, caveats."""
-    return compare_out(compare_arms(get_arms(arms)))
+    """Every arm against the first: changes by concurrency, differing keys, caveats.
+
+    The arms may be of different campaigns. 404 names an arm that is not there.
+    """
+    try:
+        found = get_arms(arms)
+    except NoSuchArms as missing:
+        raise HttpError(404, missing.words) from None
+    return compare_out(compare_arms(found))
 
 
 def compare_out(compared: Compared) -> CompareOut:

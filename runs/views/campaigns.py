@@ -63,7 +63,8 @@ def campaign_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "grid": grid,
         "runs": data.runs,
         "failed": [run for run in data.runs if run.is_final and run.state != State.SUCCEEDED],
-        "pairs": _pairs(data.arms),
+        "arms": data.arms,
+        "pairs": _pairs(data.arms) if grid.has_values else [],
         "logs": logs,
     }
     live = any(not run.is_final for run in data.runs)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from runs.access import get_arms
+from runs.access import NoSuchArms, get_arms
 from runs.actions.compare import comparison_key
 from runs.actions.launch import why_no_load, why_not_launchable
 from runs.charts import comparison_series
@@ -27,6 +30,7 @@ from runs.views.notes import notes_rail
 
 MOST = 6  # arms beside each other; more cannot be told apart
 SUGGESTED = 12
+FOUND = 20  # arms of other campaigns to choose from
 SHOWN = 3  # caveats before the fold
 
 
@@ -36,19 +40,75 @@ def compare(request: HttpRequest) -> HttpResponse:
     key = request.GET.get("arms", "")
     if not key:
         return render(request, "runs/compare_choose.html", {"campaigns": suggestions()})
-    arms = get_arms(key)
-    if len(arms) < 2:
-        return render(request, "runs/compare_choose.html", {"arm": arms[0], "others": others(arms)})
+    try:
+        arms = get_arms(key)
+    except NoSuchArms as missing:
+        context = {"missing": missing, "campaigns": suggestions()}
+        return render(request, "runs/compare_choose.html", context, status=404)
+    if len(arms) < 2 or ("find" in request.GET and len(arms) < MOST):
+        return render(request, "runs/compare_choose.html", choice(arms, request.GET.get("find")))
     return render(request, "runs/compare.html", comparison_context(arms))
 
 
+def choice(arms: Sequence[Arm], wanted: str | None) -> dict[str, Any]:
+    """What may stand beside these arms: the campaign's own, and any other campaign's by name."""
+    text = (wanted or "").strip()[:100]
+    return {
+        "arm": arms[0],
+        "arms": arms,
+        "key": comparison_key(arms),
+        "others": others(arms),
+        "find": text,
+        "elsewhere": [(other, _apart(arms[0], other)) for other in elsewhere(arms, text)],
+    }
+
+
+def elsewhere(arms: Sequence[Arm], text: str) -> list[Arm]:
+    """Arms of other campaigns, the latest first; without a word to look for, of the same model."""
+    found = (
+        Arm.objects.filter(campaign__importing_since=None)
+        .exclude(campaign__in={arm.campaign_id for arm in arms[:1]})
+        .exclude(pk__in=[arm.pk for arm in arms])
+        .select_related("campaign", "config", "workload", "host")
+        .order_by("-campaign__opened_at", "-campaign_id", "position")
+    )
+    for word in text.split()[:6]:
+        found = found.filter(
+            Q(name__icontains=word)
+            | Q(campaign__question__icontains=word)
+            | Q(config__model__icontains=word)
+            | Q(host__name__icontains=word)
+        )
+    if text:
+        return list(found[:FOUND])
+    model = _model(arms[0])
+    alike = [arm for arm in found[: 10 * FOUND] if _model(arm) == model]
+    return (alike or list(found[:FOUND]))[:FOUND]
+
+
+def _model(arm: Arm) -> str:
+    return PurePosixPath(arm.config.model).name
+
+
+def _apart(one: Arm, other: Arm) -> list[str]:
+    """What of another campaign's arm is not this one's."""
+    ours, theirs = one.workload.settings(), other.workload.settings()
+    told = [
+        ("other model", _model(one) != _model(other)),
+        ("other engine", one.config.engine != other.config.engine),
+        ("other host", one.host_id != other.host_id),
+        ("other workload", ours != theirs),
+    ]
+    return [words for words, differs in told if differs]
+
+
 def suggestions() -> list[Campaign]:
-    """The latest campaigns in which something can be compared."""
+    """The latest campaigns with an arm."""
     latest = Campaign.objects.whole().prefetch_related("arms__host").order_by("-opened_at", "-pk")
-    return [campaign for campaign in latest[:50] if len(campaign.arms.all()) > 1][:SUGGESTED]
+    return [campaign for campaign in latest[:50] if campaign.arms.all()][:SUGGESTED]
 
 
-def others(arms: list[Arm] | Any) -> list[Arm]:
+def others(arms: Sequence[Arm]) -> list[Arm]:
     """The campaign's arms that are not in the comparison yet."""
     taken = [arm.pk for arm in arms]
     return list(arms[0].campaign.arms.exclude(pk__in=taken))
@@ -62,9 +122,10 @@ def comparison_context(arms: Any) -> dict[str, Any]:
     return {
         "key": key,
         "compared": compared,
-        "campaign": arms[0].campaign,
+        "campaigns": list({arm.campaign_id: arm.campaign for arm in arms}.values()),
         "swap": swapped(key),
         "add": [(arm, f"{key}~{arm.pk}") for arm in others(arms)] if len(arms) < MOST else [],
+        "more": len(arms) < MOST,
         "chips": chips(compared),
         "caveats": standing[:SHOWN],
         "more_caveats": standing[SHOWN:],

@@ -41,9 +41,13 @@ def test_it_refuses_what_names_no_arms(member: Client, arms: str) -> None:
     assert member.get(f"/api/v1/compare?arms={arms}").status_code == 422
 
 
-def test_arms_of_two_campaigns_are_not_compared(member: Client) -> None:
+def test_arms_of_two_campaigns_are_compared(member: Client) -> None:
     a, b = make_arm(make_campaign()), make_arm(make_campaign("another"))
-    assert member.get(f"/api/v1/compare?arms={a.pk}~{b.pk}").status_code == 404
+    make_measured_run(a, {1: 100.0})
+    make_measured_run(b, {1: 150.0})
+    told = member.get(f"/api/v1/compare?arms={a.pk}~{b.pk}").json()
+    assert [arm["id"] for arm in told["arms"]] == [a.pk, b.pk]
+    assert len({arm["name"] for arm in told["arms"]}) == 2
 
 
 def test_several_launches_have_a_verdict_with_its_interval(member: Client) -> None:
