@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Any
 
@@ -10,7 +11,10 @@ from runs.engines.registry import ENGINES
 from runs.engines.sglang.launch import tokens
 from runs.forms.environment import written
 from runs.forms.place import place_of
-from runs.models import Arm
+from runs.models import Arm, ServerConfig
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+NUMBERS = re.compile(r"[0-9]{1,3}(?:,[0-9]{1,3})*")
 
 PLAIN: dict[str, Any] = {
     "engine": "sglang",
@@ -43,6 +47,7 @@ def initial_like(arm: Arm) -> dict[str, Any]:
     """The fields that would launch this arm's campaign again; the question is left to ask."""
     typed, flags = _untyped(arm)
     typed |= {"steps": _steps(arm), "extra": shlex.join(tokens(flags))}
+    env, gpus = _environment(arm.config)
     load = arm.workload
     asked = {name: getattr(load, name) for name in PLAIN if hasattr(load, name)}
     asked |= {"levels": _list(load.levels), "requests_per_level": _list(load.requests_per_level)}
@@ -55,10 +60,10 @@ def initial_like(arm: Arm) -> dict[str, Any]:
         "engine": arm.config.engine,
         "model_path": arm.config.model,
         "port": arm.config.port,
-        "env": written(arm.config.env),
+        "env": written(env),
         "smoke_question": arm.campaign.smoke_question,
         "smoke_answer": arm.campaign.smoke_answer,
-        "gpus": _list(arm.config.gpus),
+        "gpus": _list(gpus),
         "host": arm.host.name,
         "share_gpus": arm.campaign.share_gpus,
         "input_tokens": load.input_tokens,
@@ -66,7 +71,17 @@ def initial_like(arm: Arm) -> dict[str, Any]:
     if load.driver not in DRIVERS:  # an import's: who made its load is not known
         found |= dict.fromkeys(("driver", "prompt_set"))
     told = {name: _plain(value) for name, value in found.items() if value is not None}
-    return {**PLAIN, **told}
+    unsaid = [name for name in ("levels", "requests_per_level") if not told.get(name)]
+    return {**PLAIN, **{name: value for name, value in told.items() if name not in unsaid}}
+
+
+def _environment(config: ServerConfig) -> tuple[dict[str, Any], list[Any]]:
+    """Variables and GPUs: those that a variable names are told in their own field."""
+    visible = str(config.env.get(VISIBLE, ""))
+    if config.gpus or not NUMBERS.fullmatch(visible):
+        return config.env, config.gpus
+    rest = {name: value for name, value in config.env.items() if name != VISIBLE}
+    return rest, [int(number) for number in visible.split(",")]
 
 
 def _untyped(arm: Arm) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,6 +8,7 @@ from runs.caveats.text.paste import Paste
 from runs.caveats.text.registry import find_in_text
 from runs.engines.base import JSON, Sample
 from runs.intake import names, windows
+from runs.intake.about import NOTHING, About, about_rows
 from runs.intake.client import client_of
 from runs.intake.groups import (
     Group,
@@ -45,7 +46,8 @@ def plan(texts: Sequence[Text], hints: Hints) -> Plan:
         for group in groups_of(place, results_of(text.reading), hints)
     ]
     served = pair(texts, cut, found)
-    drafts = [draft for each in served for draft in _Launch(each, texts, cut, hints).drafts()]
+    launches = (_Launch(each, texts, cut, hints, found) for each in served)
+    drafts = [draft for launch in launches for draft in launch.drafts()]
     drafts = _with_the_rest(drafts, texts)
     context = {k: v for text in texts for k, v in text.reading.context.items()}
     hosts = context.get("hosts")
@@ -74,8 +76,14 @@ class _Launch:
     """One launch and its groups: the one with most points has the log, the others their windows."""
 
     def __init__(
-        self, served: Served, texts: Sequence[Text], cut: Sequence[Sequence[Part]], hints: Hints
+        self,
+        served: Served,
+        texts: Sequence[Text],
+        cut: Sequence[Sequence[Part]],
+        hints: Hints,
+        groups: Sequence[Group],
     ) -> None:
+        self.cut, self.groups = cut, groups
         self.served, self.texts, self.hints = served, texts, hints
         part, log = served.part, served.log
         self.alone = log is None or len(cut[log]) < 2
@@ -155,13 +163,30 @@ class _Launch:
         return [g.text for g in self.served.groups if kept & {id(row) for row in g.rows}]
 
     def _server(self, group: Group) -> Server:
-        told = server_of(self.served.part, self.reading, group.rows, alone=self.alone)
+        told = server_of(
+            self.served.part,
+            self.reading,
+            group.rows,
+            alone=self.alone,
+            about=self._about(group) if self.reading is None else NOTHING,
+        )
         server = self.hints.server
         return replace(
             told,
             engine=server.get("engine", told.engine),
             model=server.get("model", told.model),
         )
+
+    def _about(self, group: Group) -> About:
+        """Give what the text of results without a log says around them."""
+        places = self._texts_of(group)
+        if len(places) != 1:
+            return NOTHING
+        beside = [each for each in self.groups if each.text == places[0]]
+        everything = [row for each in beside for row in each.rows]
+        alone = len(beside) == 1 and not self.cut[places[0]]
+        reading = self.texts[places[0]].reading
+        return about_rows(reading, everything, group.rows, alone=alone)
 
     def _level(self, row: ResultRow, earlier: tuple[ResultRow, ...]) -> PlannedLevel:
         window: Window | None = self.windows.get(id(row))

@@ -5,25 +5,19 @@ from collections.abc import Mapping, Sequence
 
 from runs.engines.base import JSON, Event
 from runs.engines.sglang.flags import SPECS
+from runs.engines.vllm.flags import SPECULATION
+from runs.intake.about import NOTHING, PHASES, UNKNOWN, About, engine_named
 from runs.intake.parts import Part
 from runs.intake.plan import Server
-from runs.readers.context import launch_flags
+from runs.readers.context import launch_flags, typed_settings
 from runs.readers.reading import Reading
 from runs.readers.results.base import ResultRow
 
-UNKNOWN = "unknown"
 _KINDS = {
     "sglang-log": "sglang",
     "vllm-log": "vllm",
     "llamacpp-log": "llamacpp",
     "trtllm-log": "trtllm",
-}
-_PHASES = {
-    "decode": "sglang",
-    "prefill": "sglang",
-    "interval": "vllm",
-    "spec_interval": "vllm",
-    "iteration": "trtllm",
 }
 # Of a dump of all arguments these say nothing: they are the engine's defaults, or where it listens.
 _DEFAULTS: dict[str, tuple[JSON, ...]] = {
@@ -46,6 +40,12 @@ _FLAGS = {
     "draft_model": "--speculative-draft-model-path",
     "attention_backend": "--attention-backend",
 }
+# What of the above stands in vLLM's own flag of speculation.
+_IN_CONFIG = {
+    "--speculative-algorithm": "method",
+    "--speculative-draft-model-path": "model",
+    "--speculative-num-steps": "num_speculative_tokens",
+}
 # A command is read in one spelling for all engines; vLLM takes its own only.
 _VLLM_NAMES = {
     "--tp": "--tensor-parallel-size",
@@ -59,11 +59,20 @@ _EFFECTIVE = (
 
 
 def server_of(
-    part: Part | None, reading: Reading | None, rows: Sequence[ResultRow], *, alone: bool
+    part: Part | None,
+    reading: Reading | None,
+    rows: Sequence[ResultRow],
+    *,
+    alone: bool,
+    about: About = NOTHING,
 ) -> Server:
-    """Put together what is said of one server. `alone`: the text tells of this one only."""
-    told = _told(part, reading, rows, alone=alone)
+    """Put together what is said of one server. `alone`: the text tells of this one only.
+
+    `about` is what the text around results without a log says of their server.
+    """
+    told = {**about.settings, **_told(part, reading, rows, alone=alone)}
     engine = _engine(part, reading, rows)
+    engine = about.engine if engine == UNKNOWN else engine
     flags = _flags(part, reading, told, engine, alone=alone)
     return Server(
         engine=engine,
@@ -73,7 +82,7 @@ def server_of(
             for k, v in flags.items()
             if k not in ("--model-path", "--model")
         },
-        env=_environment(reading) if alone else {},
+        env=_environment(told, part, reading if alone else None),
         effective=_effective(told),
         untyped=tuple(flag for flag in flags if engine == "sglang" and flag not in SPECS),
     )
@@ -95,7 +104,7 @@ def _engine(part: Part | None, reading: Reading | None, rows: Sequence[ResultRow
     if reading is not None and reading.kind in _KINDS:
         return _KINDS[reading.kind]
     if part is not None and part.samples:
-        return _PHASES.get(part.samples[0].phase, UNKNOWN)
+        return PHASES.get(part.samples[0].phase, UNKNOWN)
     if reading is not None and reading.requests:
         return "llamacpp"
     for row in rows:
@@ -104,7 +113,7 @@ def _engine(part: Part | None, reading: Reading | None, rows: Sequence[ResultRow
             for name in ("sglang", "vllm", "llamacpp", "trtllm"):
                 if word.startswith(name):
                     return name
-    return UNKNOWN
+    return next((only for row in rows if (only := engine_named(row)) != UNKNOWN), UNKNOWN)
 
 
 def _flags(
@@ -120,7 +129,8 @@ def _flags(
         typed = launch_flags(part.label)
         if typed:
             return {key: _json(value) for key, value in typed.items()}
-    command = reading.context.get("launch_flags") if reading is not None and alone else None
+    context = reading.context if reading is not None and alone else told
+    command = context.get("launch_flags")
     dumps = [each.data.get("server_args") for each in (part.events if part else ())]
     dump = next((each for each in dumps if isinstance(each, dict) and each), None)
     if isinstance(command, dict) and (dump is None or _names_model(command)):
@@ -128,7 +138,17 @@ def _flags(
     if dump is not None:
         return _of_dump(dump) if engine == "sglang" else _of_others(dump)
     named = {flag: told[name] for name, flag in _FLAGS.items() if told.get(name) is not None}
-    return {flag: v for flag, v in named.items() if v not in _DEFAULTS.get(flag, ()) and v != 0}
+    found = {flag: v for flag, v in named.items() if v not in _DEFAULTS.get(flag, ()) and v != 0}
+    return _for_vllm(found) if engine == "vllm" else found
+
+
+def _for_vllm(flags: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Put speculation into the one flag that vLLM has for it; it has no top-k and no tree."""
+    asked = {name: flags[flag] for flag, name in _IN_CONFIG.items() if flag in flags}
+    if isinstance(asked.get("method"), str):
+        asked["method"] = str(asked["method"]).lower()
+    rest = {flag: v for flag, v in flags.items() if not flag.startswith("--speculative-")}
+    return rest | ({SPECULATION: json.dumps(asked)} if asked else {})
 
 
 def _names_model(command: Mapping[str, JSON]) -> bool:
@@ -170,8 +190,12 @@ def _model(told: Mapping[str, JSON]) -> str:
     return str(told.get("model") or "")
 
 
-def _environment(reading: Reading | None) -> dict[str, JSON]:
-    told = reading.context.get("environment") if reading is not None else None
+def _environment(
+    settings: Mapping[str, JSON], part: Part | None, reading: Reading | None
+) -> dict[str, JSON]:
+    """Prefer what stands before the part's own command."""
+    own = typed_settings(part.label).get("environment") if part and part.label else None
+    told = own or (reading.context if reading else settings).get("environment")
     return dict(told) if isinstance(told, dict) else {}
 
 

@@ -38,6 +38,12 @@ _IGNORE_EOS = re.compile(r"\"ignore_eos\"\s{0,4}:\s{0,4}(true|false)\b")
 _BANNER = re.compile(
     r"(?i)\b(sglang|vllm|tensorrt-llm|llama\.cpp)[ =:]{1,3}v?([0-9]{1,4}(?:\.[0-9a-z+]{1,12}){1,5})"
 )
+_ENGINES = (
+    ("sglang", re.compile(r"(?i)(?<![a-z])sglang(?![a-z])")),
+    ("vllm", re.compile(r"(?i)(?<![a-z])vllm(?![a-z])")),
+    ("llamacpp", re.compile(r"(?i)(?<![a-z])llama\.?cpp(?![a-z])")),
+    ("trtllm", re.compile(r"(?i)(?<![a-z])(?:tensorrt-llm|trt-?llm)(?![a-z])")),
+)
 _GPU = (
     r"(?:NVIDIA |AMD |Ascend |Intel )?(MI[0-9]{3}[A-Z]{0,2}|[ABHLT][0-9]{1,3}[A-Z]{0,2}|GB[0-9]{3}"
     r"|RTX[ -](?:PRO )?[0-9]{4}[A-Z]{0,2}|910[A-C]?[0-9]?|Atlas [0-9A-Z]{2,6})(?=[\s,;()-]|\Z)"
@@ -174,12 +180,19 @@ def typed_settings(text: str) -> dict[str, JSON]:
         found["launch_flags"] = {key: as_json(value) for key, value in flags.items()}
         found |= flag_settings(flags)
         found |= _environment(text)
+        found["engines_told"] = _launched(text)
     simulated = _SIMULATED.search(text)
     if simulated:
         found["simulate_acc_len"] = float(simulated[1])
     if any(word in text for word in _REQUESTS):
         found |= _request(text)
     return found | _banner(text)
+
+
+def _launched(text: str) -> list[JSON]:
+    """Give the engine that a launch command starts."""
+    start = _LAUNCH.search(text)
+    return engines_in(text[start.start() : start.start(1)]) if start else []
 
 
 def _environment(text: str) -> dict[str, JSON]:
@@ -211,11 +224,17 @@ def _banner(text: str) -> dict[str, JSON]:
     version, gpus = _BANNER.search(text), _gpus(text)
     if version and not _LAUNCH.search(text):
         found["engine_version"] = version[2]
+        found["engines_told"] = engines_in(text)
     found |= gpus
     if not found:
         return {}
     platform = next((name for name, pattern in _PLATFORMS if pattern.search(text)), None)
     return found | ({"platform": platform} if platform else {})
+
+
+def engines_in(text: str) -> list[JSON]:
+    """Give the engines that a text names, under our names for them."""
+    return [name for name, pattern in _ENGINES if pattern.search(text)]
 
 
 def _gpus(text: str) -> dict[str, JSON]:

@@ -236,6 +236,11 @@ class Gathered:
         if "launch_flags" in told:  # another server: nothing of the last one holds for it
             for name in FLAG_SETTINGS:
                 self.context.pop(name, None)
+            before = self.context.get("launch_flags")
+            if before is not None and before != told["launch_flags"]:
+                told["several_commands"] = True
+        if "engines_told" in told:
+            told["engines_told"] = _joined(self.context.get("engines_told"), told["engines_told"])
         self.context |= told
 
     def reading(self, name: str) -> Reading:
@@ -352,6 +357,15 @@ class Gathered:
         if kinds:
             return kinds[0]
         return "bench-result" if results else "unknown"
+
+
+def _joined(before: JSON, more: JSON) -> JSON:
+    """Join two lists without what stands twice."""
+    both = [
+        *(before if isinstance(before, list) else ()),
+        *(more if isinstance(more, list) else ()),
+    ]
+    return [each for place, each in enumerate(both) if each not in both[:place]]
 
 
 def _opens_body(text: str) -> bool:

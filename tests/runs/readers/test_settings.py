@@ -14,14 +14,19 @@ from runs.readers.loops import looping
     [
         (
             "sglang 0.5.15 on 8x MI355X (gfx950), ROCm 7.2",
-            {"engine_version": "0.5.15", "gpu": "MI355X", "gpu_count": 8, "platform": "rocm"},
+            {"engine_version": "0.5.15", "gpu": "MI355X", "gpu_count": 8, "platform": "rocm"}
+            | {"engines_told": ["sglang"]},
         ),
         (
             "SGLang v0.5.12.post1, 4×H200, CUDA 12.9",
-            {"engine_version": "0.5.12.post1", "gpu": "H200", "gpu_count": 4, "platform": "cuda"},
+            {"engine_version": "0.5.12.post1", "gpu": "H200", "gpu_count": 4, "platform": "cuda"}
+            | {"engines_told": ["sglang"]},
         ),
-        ("vllm 0.11.2, H100-SXM x8", {"engine_version": "0.11.2"}),
-        ("L40S x2, vllm==0.11.2", {"engine_version": "0.11.2", "gpu": "L40S", "gpu_count": 2}),
+        ("vllm 0.11.2, H100-SXM x8", {"engine_version": "0.11.2", "engines_told": ["vllm"]}),
+        (
+            "L40S x2, vllm==0.11.2",
+            {"engine_version": "0.11.2", "gpu": "L40S", "gpu_count": 2, "engines_told": ["vllm"]},
+        ),
         ("it is about 8x faster than before", {}),
         ("Restart vllm serve with --enable-scale-out to enable them.", {}),
         ('docker run -e SGLANG_SIMULATE_ACC_LEN="2.5" image', {"simulate_acc_len": 2.5}),

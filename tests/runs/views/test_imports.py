@@ -260,3 +260,20 @@ def test_a_launch_command_alone_says_what_would_make_an_arm_of_it(member: Client
     page = text(member.post("/import/", {"text": "vllm serve meta/Finch-8B --max-num-seqs 64\n"}))
     assert "It holds a server&#x27;s launch command" in page and "meta/Finch-8B" in page
     assert "launch command" not in text(member.post("/import/", {"text": "why is it slow?"}))
+
+
+def test_a_campaign_with_an_imported_server_keeps_its_environment_and_has_a_load(
+    member: Client,
+) -> None:
+    command = (
+        "HF_HOME=/data CUDA_VISIBLE_DEVICES=0,1 python -m sglang.launch_server --model-path /m/Q "
+        "--tp 2 --max-running-requests 26\n"
+    )
+    page = text(member.post("/import/", {"text": command + LOG.decode()}))
+    member.post("/import/", {"ticket": ticket(page)})
+    arm = Campaign.objects.get().arms.get()
+    form = text(member.get(f"/campaigns/new/?like={arm.pk}"))
+    assert ">\nHF_HOME=/data</textarea>" in form
+    assert re.search(r'name="gpus" value="0, 1"', form)
+    assert re.search(r'name="levels" value="1, 4, 16"', form)
+    assert re.search(r'name="max_running_requests" value="26"', form)
