@@ -8,7 +8,7 @@ from runs.caveats.text.paste import Paste
 from runs.caveats.text.registry import find_in_text
 from runs.engines.base import JSON, Sample
 from runs.intake import names, windows
-from runs.intake.about import NOTHING, About, about_rows
+from runs.intake.about import NOTHING, UNKNOWN, About, about_rows
 from runs.intake.client import client_of
 from runs.intake.groups import (
     Group,
@@ -31,7 +31,7 @@ from runs.intake.plan import (
     Text,
     Window,
 )
-from runs.intake.server import UNKNOWN, died, server_of
+from runs.intake.server import died, server_of
 from runs.readers.results.base import ResultRow
 
 _NO_GROUP = Group(text=-1, label=None, tool=UNKNOWN, rows=())

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from runs.engines.base import JSON, Event
 from runs.engines.sglang.flags import SPECS
+from runs.engines.vllm.engine import METHODS
 from runs.engines.vllm.flags import SPECULATION
 from runs.intake.about import NOTHING, PHASES, UNKNOWN, About, engine_named
 from runs.intake.parts import Part
@@ -146,7 +147,7 @@ def _for_vllm(flags: Mapping[str, JSON]) -> dict[str, JSON]:
     """Put speculation into the one flag that vLLM has for it; it has no top-k and no tree."""
     asked = {name: flags[flag] for flag, name in _IN_CONFIG.items() if flag in flags}
     if isinstance(asked.get("method"), str):
-        asked["method"] = str(asked["method"]).lower()
+        asked["method"] = METHODS.get(str(asked["method"]), str(asked["method"]).lower())
     rest = {flag: v for flag, v in flags.items() if not flag.startswith("--speculative-")}
     return rest | ({SPECULATION: json.dumps(asked)} if asked else {})
 
