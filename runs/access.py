@@ -13,6 +13,7 @@ from django.db.models import Q
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
+from hosts.models import Host
 from people.models import Person
 from runs.models import Arm, Campaign, Dismissal, Import, Note, Run, ShareLink
 
@@ -66,7 +67,12 @@ def get_arms(key: str) -> Sequence[Arm]:
 
 
 def get_note(pk: int) -> Note:
-    return get_object_or_404(Note, pk=pk)
+    things = Note.objects.newest_first().select_related("arm__campaign", "run__arm")
+    return get_object_or_404(things, pk=pk)
+
+
+def get_host(pk: int) -> Host:
+    return get_object_or_404(Host, pk=pk)
 
 
 def get_dismissal(pk: int) -> Dismissal:

@@ -317,7 +317,7 @@ def marks(page: RunPage) -> dict[str, Any]:
     flags = [
         {"t": event.at.timestamp(), "text": _words(event)[:40], "kind": event.kind}
         for event in page.flagged
-    ]
+    ] + _note_flags(page)
     return {
         "levels": [_band(row.level) for row in page.rows],
         "flags": flags,
@@ -326,6 +326,22 @@ def marks(page: RunPage) -> dict[str, Any]:
         "final": page.run.is_final,
         "baseline": _baseline_marks(page.baseline),
     }
+
+
+def _note_flags(page: RunPage) -> list[dict[str, Any]]:
+    """Notes on a span of time, at its begin; their seconds count from the first level's start."""
+    zero = measuring_start([row.level for row in page.rows])
+    if zero is None:
+        return []
+    notes = page.run.notes.filter(t0__isnull=False).order_by("t0")[:FLAGS]
+    return [
+        {
+            "t": zero + (note.t0 or 0.0),
+            "text": f"note: {' '.join(note.text.split())}"[:40],
+            "kind": "note",
+        }
+        for note in notes
+    ]
 
 
 def _band(level: Level) -> dict[str, Any]:

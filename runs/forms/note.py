@@ -7,10 +7,13 @@ from typing import Any
 
 from django import forms
 
+from runs.actions.annotate import read_spot
+from runs.actions.launch import Refused
 from runs.models import Note
 
 ANCHOR = re.compile(
-    r"(campaign|arm|run):([0-9]{1,18})|(comparison):([0-9]{1,18}(?:~[0-9]{1,18}){1,5})"
+    r"(campaign|arm|run|host):([0-9]{1,18})|(comparison):([0-9]{1,18}(?:~[0-9]{1,18}){1,5})"
+    r"|(key):([a-z0-9_.-]{1,120})"
 )
 
 
@@ -23,8 +26,8 @@ def parse_anchor(value: str) -> tuple[str, str]:
     return kind, key
 
 
-class NoteForm(forms.Form):
-    """``anchor`` is where the note hangs, ``page`` the thing on whose page it was written."""
+class NoteEditForm(forms.Form):
+    """What a note says. ``status`` counts for findings only."""
 
     text = forms.CharField(
         label="Note",
@@ -33,8 +36,31 @@ class NoteForm(forms.Form):
         error_messages={"required": "Write the note first."},
     )
     kind = forms.ChoiceField(label="Kind", choices=Note.Kind.choices, initial=Note.Kind.NOTE)
+    status = forms.ChoiceField(
+        label="State of a finding", choices=Note.Status.choices, required=False
+    )
+    tags = forms.CharField(
+        label="Tags",
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "noise gpu", "autocomplete": "off"}),
+    )
+
+
+class NoteForm(NoteEditForm):
+    """``anchor`` is where the note hangs, ``page`` the thing on whose page it was written."""
+
+    status = None  # type: ignore[assignment]  # a new finding is new
     anchor = forms.CharField(label="On", widget=forms.HiddenInput)
     page = forms.CharField(widget=forms.HiddenInput, required=False)
+    spot = forms.CharField(
+        label="Where exactly",
+        max_length=60,
+        required=False,
+        widget=forms.TextInput(
+            attrs={"placeholder": "level 16, or 75-120 s", "autocomplete": "off"}
+        ),
+    )
 
     def __init__(
         self, *args: Any, anchors: list[tuple[str, str]] | None = None, **kwargs: Any
@@ -49,6 +75,14 @@ class NoteForm(forms.Form):
 
     def clean_page(self) -> tuple[str, str] | None:
         return self._parsed("page") if self.cleaned_data["page"] else None
+
+    def clean_spot(self) -> str:
+        told = str(self.cleaned_data["spot"])
+        try:
+            read_spot(told)
+        except Refused as refused:
+            raise forms.ValidationError(str(refused)) from None
+        return told
 
     def _parsed(self, name: str) -> tuple[str, str]:
         try:

@@ -8,7 +8,7 @@ from runs.models.gpu import GpuSample
 from runs.models.imports import Import
 from runs.models.leader import Leader, Sign
 from runs.models.log import LogChunk, LogStream
-from runs.models.note import Note
+from runs.models.note import Note, NoteEdit
 from runs.models.outline import Outline
 from runs.models.run import Run
 from runs.models.sample import Event, Level, Sample
@@ -31,6 +31,7 @@ __all__ = [
     "LogChunk",
     "LogStream",
     "Note",
+    "NoteEdit",
     "Operation",
     "Outline",
     "Reason",

@@ -1,24 +1,25 @@
-"""Notes: the rail beside a page, adding one, and all of them."""
+"""Notes: the rail beside a page, adding one, changing one, and what it said before."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.core.paginator import Paginator
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from runs import access
-from runs.actions.annotate import Anchor, add_note
-from runs.actions.compare import comparison_key, keep_comparison
-from runs.forms.note import NoteForm
-from runs.models import Arm, Campaign, Comparison, Note, Run
+from runs.actions.annotate import Anchor, ConfigKey, add_note, edit_note
+from runs.actions.compare import keep_comparison
+from runs.actions.launch import Refused
+from runs.forms.note import NoteEditForm, NoteForm, parse_anchor
+from runs.models import Arm, Note
+from runs.noteplaces import Place, beside, choices, name_of
 from runs.views.parts import is_htmx
 from runs.views.who import person
 
-PAGE = 50
+SHOWN = 200  # in a rail; all others are in the list of notes
 
 
 @dataclass(frozen=True)
@@ -29,84 +30,61 @@ class Rail:
     form: NoteForm
 
 
-def notes_rail(on: Anchor | list[Arm], form: NoteForm | None = None) -> Rail:
-    """The rail of a campaign, a run or a comparison (which may be given as its arms, unsaved).
+def notes_rail(on: Place, form: NoteForm | None = None) -> Rail:
+    """The rail of a thing's page; a comparison may be given as its arms, unsaved.
 
-    Everything is shown that hangs on the thing itself or on what is shown with it.
+    Everything is shown that hangs on the thing itself, on what is shown with it and on what holds
+    it.
     """
-    notes = Note.objects.newest_first().filter(_beside(on)).select_related("arm", "run__arm")
-    return Rail(list(notes), form or _empty_form(on))
+    notes = Note.objects.newest_first().filter(beside(on)).select_related("arm", "run__arm")
+    return Rail(list(notes[:SHOWN]), form or _empty_form(on))
 
 
-def _beside(on: Anchor | list[Arm]) -> Q:
-    match on:
-        case Campaign():
-            return (
-                Q(campaign=on)
-                | Q(arm__campaign=on)
-                | Q(run__campaign=on)
-                | Q(comparison__campaign=on)
-            )
-        case Run():
-            return Q(run=on) | Q(arm=on.arm_id) | Q(campaign=on.campaign_id)
-        case Arm():
-            return Q(arm=on) | Q(run__arm=on) | Q(campaign=on.campaign_id)
-        case Comparison():
-            return Q(comparison=on) | _of_arms(on.arm_ids) | Q(campaign=on.campaign_id)
-    key = comparison_key(on)
-    ids = [arm.pk for arm in on]
-    return Q(comparison__key=key) | _of_arms(ids) | Q(campaign=on[0].campaign_id)
+def _empty_form(on: Place, spot: str = "") -> NoteForm:
+    page = name_of(on)
+    told = {"anchor": page, "page": page, "spot": spot}
+    return NoteForm(anchors=choices(on), initial=told, prefix=None)
 
 
-def _of_arms(ids: list[int]) -> Q:
-    return Q(arm__in=ids) | Q(run__arm__in=ids)
+@require_safe
+def note_rail(request: HttpRequest) -> HttpResponse:
+    """The rail of ``?on=host:2``, for pages that are made elsewhere."""
+    return render(request, "_notes.html", {"rail": notes_rail(_thing(*_asked(request)))})
 
 
-def _empty_form(on: Anchor | list[Arm]) -> NoteForm:
-    page = _name(on)
-    return NoteForm(anchors=_choices(on), initial={"anchor": page, "page": page}, prefix=None)
+@require_safe
+def note_new(request: HttpRequest) -> HttpResponse:
+    """A page to write on: ``?on=run:7&spot=level 16``, a config key as ``?on=key:--tp``."""
+    on = _thing(*_asked(request))
+    form = _empty_form(on, request.GET.get("spot", "")[:60])
+    return render(request, "runs/note_form.html", {"form": form, "new": True})
 
 
-def _name(on: Anchor | list[Arm]) -> str:
-    match on:
-        case list():
-            return f"comparison:{comparison_key(on)}"
-        case Comparison():
-            return f"comparison:{on.key}"
-    return f"{type(on).__name__.lower()}:{on.pk}"
-
-
-def _choices(on: Anchor | list[Arm]) -> list[tuple[str, str]]:
-    """Where a note written on this page may hang."""
-    match on:
-        case Campaign():
-            return [(_name(on), "this campaign"), *((_name(a), a.name) for a in on.arms.all())]
-        case Run():
-            return [(_name(on), f"run {on.pk}"), (_name(on.arm), on.arm.name)]
-        case Arm():
-            return [(_name(on), on.name)]
-        case Comparison():
-            arms = Arm.objects.filter(pk__in=on.arm_ids)
-            return [(_name(on), "this comparison"), *((_name(a), a.name) for a in arms)]
-    return [(_name(on), "this comparison"), *((_name(a), a.name) for a in on)]
+def _asked(request: HttpRequest) -> tuple[str, str]:
+    try:
+        return parse_anchor(request.GET.get("on", ""))
+    except ValueError:
+        raise Http404("Nothing of that kind holds notes.") from None
 
 
 @require_POST
 def note_add(request: HttpRequest) -> HttpResponse:
     form = NoteForm(request.POST)
-    if form.is_valid():
-        on = _thing(*form.cleaned_data["anchor"])
+    if not form.is_valid():
+        return _refused(request, form)
+    told = form.cleaned_data
+    on = _thing(*told["anchor"])
+    try:
         add_note(
-            on=on,
-            text=form.cleaned_data["text"],
-            kind=form.cleaned_data["kind"],
-            by=person(request),
+            on=on, by=person(request), **{k: told[k] for k in ("text", "kind", "spot", "tags")}
         )
-        page = _thing(*form.cleaned_data["page"]) if form.cleaned_data["page"] else on
-        if is_htmx(request):
-            return render(request, "_notes.html", {"rail": notes_rail(page)})
-        return redirect(f"{_address(page)}#notes")
-    return _refused(request, form)
+    except Refused as refused:
+        form.add_error(refused.field, str(refused))
+        return _refused(request, form)
+    page = _thing(*told["page"]) if told["page"] else on
+    if is_htmx(request):
+        return render(request, "_notes.html", {"rail": notes_rail(page)})
+    return redirect(f"{_address(page)}#notes")
 
 
 def _refused(request: HttpRequest, form: NoteForm) -> HttpResponse:
@@ -115,11 +93,15 @@ def _refused(request: HttpRequest, form: NoteForm) -> HttpResponse:
     if not is_htmx(request) or not page:
         return render(request, "runs/note_form.html", {"form": form}, status=422)
     on = _thing(*page)
-    again = NoteForm(request.POST, anchors=_choices(on))
+    again = NoteForm(request.POST, anchors=choices(on))
+    again.full_clean()
+    for field, errors in form.errors.items():
+        if field not in again.errors:
+            again.add_error(field, errors.as_text())
     return render(request, "_notes.html", {"rail": notes_rail(on, again)}, status=422)
 
 
-def _thing(kind: str, key: str) -> Anchor:
+def _thing(kind: str, key: str) -> Anchor | ConfigKey:
     match kind:
         case "campaign":
             return access.get_campaign(int(key))
@@ -127,24 +109,32 @@ def _thing(kind: str, key: str) -> Anchor:
             return access.get_run(int(key))
         case "arm":
             return access.get_arm(int(key))
+        case "host":
+            return access.get_host(int(key))
+        case "key":
+            return ConfigKey(key)
         case "comparison":
             return keep_comparison(arms=access.get_arms(key))
     raise Http404("Nothing of that kind holds notes.")
 
 
-def _address(on: Anchor) -> str:
+def _address(on: Anchor | ConfigKey) -> str:
+    if isinstance(on, ConfigKey):
+        return f"{reverse('note-list')}?text={on.name}"
     return on.campaign.get_absolute_url() if isinstance(on, Arm) else on.get_absolute_url()
 
 
-@require_safe
-def note_list(request: HttpRequest) -> HttpResponse:
-    kind = request.GET.get("kind", "")
-    text = request.GET.get("text", "").strip()
-    notes = Note.objects.newest_first().select_related("arm__campaign", "run__arm")
-    if kind in Note.Kind.values:
-        notes = notes.filter(kind=kind)
-    if text:
-        notes = notes.filter(text__icontains=text)
-    page = Paginator(notes, PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "kinds": Note.Kind.choices, "kind": kind, "text": text}
-    return render(request, "runs/note_list.html", context)
+@require_http_methods(["GET", "HEAD", "POST"])
+def note_detail(request: HttpRequest, pk: int) -> HttpResponse:
+    """A note with all that it said before, and the form that changes it."""
+    note = access.get_note(pk)
+    now = {name: getattr(note, name) for name in ("text", "kind", "status", "tags")}
+    form = NoteEditForm(request.POST or None, initial=now)
+    if request.method == "POST" and form.is_valid():
+        try:
+            edit_note(note=note, by=person(request), **form.cleaned_data)
+            return redirect(note)
+        except Refused as refused:
+            form.add_error(refused.field, str(refused))
+    context = {"note": note, "form": form, "edits": note.edits.select_related("by")}
+    return render(request, "runs/note_detail.html", context, status=422 if form.errors else 200)

@@ -330,6 +330,7 @@ export class Charts {
     const { idx, left } = u.cursor;
     const off = left === undefined || left < 0 || idx === null || idx === undefined;
     this.at = off ? null : nearest(this.own, u.posToVal(left, "x"));
+    this.tellSpot(off ? this.zoomed : [u.posToVal(left, "x")]);
     this.read();
     this.onPick(this.at === null ? null : this.own[this.at], false);
   }
@@ -356,12 +357,19 @@ export class Charts {
     this.zoom(range);
   }
 
+  /** For a note: seconds since measuring began, at the cursor or of what is zoomed to. */
+  tellSpot(range) {
+    if (!this.timed || !range) delete this.root.dataset.atSeconds;
+    else this.root.dataset.atSeconds = `${range.map((x) => Math.max(0, x).toFixed(1)).join("-")} s`;
+  }
+
   /** Show a range of x in all charts; null shows everything and follows again. */
   zoom(range) {
     this.zoomed = range;
     if (this.zoomOut) this.zoomOut.hidden = range === null;
     const [min, max] = this.range();
     for (const chart of this.charts) chart.setScale("x", { min, max });
+    this.tellSpot(range);
     if (this.timed) this.onZoom(range?.map((x) => x + this.zero) ?? null);
   }
 

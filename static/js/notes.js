@@ -4,7 +4,16 @@
   const typing = (target) =>
     target.closest("input, textarea, select, [contenteditable]") !== null;
 
+  // where the pointer is: a line of the log, else the place of the charts' cursor
+  const spot = () => {
+    const line = document.querySelector("li[data-offset]:hover");
+    if (line) return `byte ${line.dataset.offset}`;
+    return document.querySelector("[data-at-seconds]")?.dataset.atSeconds ?? "";
+  };
+
   const write = (box) => {
+    const where = box.querySelector("[data-spot]");
+    if (where && !where.value) where.value = spot();
     box.open = true;
     box.querySelector("textarea").focus();
   };
