@@ -134,6 +134,19 @@ class HostForm(forms.ModelForm):
         return path
 
 
+class PasteForm(forms.Form):
+    """An entry of ~/.ssh/config; ``hosts.pasted`` reads it."""
+
+    config = forms.CharField(
+        label="From ~/.ssh/config",
+        required=False,
+        strip=False,
+        help_text="Paste the entry, with its Host line. It is read, never obeyed: values come into "
+        "the fields below, and what is not taken is said.",
+        widget=forms.Textarea(attrs={"rows": 6, "class": "mono", "spellcheck": "false"}),
+    )
+
+
 class EditForm(HostForm):
     """Everything but the name, which stands in addresses and notes."""
 

@@ -5,6 +5,7 @@ from hosts import views
 urlpatterns = [
     path("hosts/", views.host_list, name="host-list"),
     path("hosts/add/", views.host_add, name="host-add"),
+    path("hosts/add/ssh-config/", views.host_paste, name="host-paste"),
     path("hosts/<slug:name>/", views.host_detail, name="host-detail"),
     path("hosts/<slug:name>/edit/", views.host_edit, name="host-edit"),
     path("hosts/<slug:name>/key/", views.host_confirm_key, name="host-confirm-key"),

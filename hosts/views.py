@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from hosts import pasted as pasting
 from hosts.actions.again import try_again
 from hosts.actions.edit import PLACE, InUse, edit_host
 from hosts.actions.keys import confirm_host_key
@@ -19,7 +20,7 @@ from hosts.actions.leases import free_quarantine, take_over
 from hosts.actions.probe import probe_host
 from hosts.actions.unit import ask_unit
 from hosts.fingerprint import fingerprint
-from hosts.forms import ConfirmKeyForm, EditForm, FreeForm, HostForm, TakeOverForm
+from hosts.forms import ConfirmKeyForm, EditForm, FreeForm, HostForm, PasteForm, TakeOverForm
 from hosts.links import limits
 from hosts.models import Host, HostLease
 from hosts.models.lease import machines
@@ -130,8 +131,24 @@ def host_add(request: HttpRequest) -> HttpResponse:
     form = HostForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         return redirect("host-confirm-key", form.save().name)
-    status = 422 if form.errors else 200
-    return render(request, "hosts/host_add.html", {"form": form}, status=status)
+    context = {"form": form, "paste": PasteForm(request.POST or None)}
+    return render(request, "hosts/host_add.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def host_paste(request: HttpRequest) -> HttpResponse:
+    """Fill the form of a new host from a pasted entry of ~/.ssh/config; saves nothing."""
+    typed = {name: request.POST.get(name, "") for name in HostForm.Meta.fields}
+    config, alias = request.POST.get("config", ""), request.POST.get("alias", "")
+    pasted = pasting.read(config, alias, typed)
+    initial = {"config": "" if pasted.too_long else config}
+    context = {
+        "form": HostForm(initial=pasted.values or typed),
+        "paste": PasteForm(initial=initial),
+        "pasted": pasted,
+    }
+    status = 422 if pasted.problem else 200
+    return render(request, "hosts/host_add.html", context, status=status)
 
 
 @require_http_methods(["GET", "POST"])

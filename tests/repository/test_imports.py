@@ -48,6 +48,7 @@ PURE = [
     "hosts.demo",
     "hosts.kit",
     "hosts.node",
+    "hosts.sshconfig",
 ]
 FRAMEWORK = {"django", "celery", "kombu", "redis", "ninja", "csp", "django_htmx", "psycopg"}
 
