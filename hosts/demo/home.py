@@ -10,9 +10,12 @@ import json
 import os
 import shutil
 import sys
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from hosts.nodekit.machine import SIMULATED
 
 USER = "demo"
 ENGINE_VERSION = "0.5.20"  # the release whose flags, answers and log lines are imitated
@@ -73,6 +76,12 @@ class Home:
         self._install_engine()
         self._install_commands()
         self._declare_engine()
+        self._be_a_machine()
+
+    @property
+    def state(self) -> Path:
+        """Where the node kit keeps its things."""
+        return self.path / ".local" / "state" / "throughline"
 
     def environment(self) -> dict[str, str]:
         """Of every command: the way to the programs and to their GPUs. No secret gets there."""
@@ -113,17 +122,40 @@ class Home:
         python.unlink(missing_ok=True)
         python.symlink_to(interpreter())
 
+    def end_of_boot(self) -> None:
+        """The machine is off: the next start is another boot."""
+        told = self._machine()
+        if told.pop("boot", None):
+            self._write_machine(told)
+
+    def _be_a_machine(self) -> None:
+        """Ids that other simulated nodes of this machine do not have; a boot lasts until its end.
+
+        The kit counts them beside the real ones (hosts/nodekit/machine.py).
+        """
+        told = self._machine()
+        if {"machine", "boot"} - told.keys():
+            self._write_machine({"machine": uuid.uuid4().hex, "boot": uuid.uuid4().hex} | told)
+
+    def _machine(self) -> dict[str, str]:
+        path = self.state / SIMULATED
+        return dict(json.loads(path.read_text())) if path.exists() else {}
+
+    def _write_machine(self, told: dict[str, str]) -> None:
+        written = self.state / f"{SIMULATED}.new"
+        written.write_text(json.dumps(told) + "\n")
+        written.replace(self.state / SIMULATED)
+
     def _declare_engine(self) -> None:
         """The kit lists what is declared here beside what it finds installed."""
-        state = self.path / ".local" / "state" / "throughline"
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
         engine = {
             "name": "sglang",
             "version": ENGINE_VERSION,
             "simulated": True,
             "python": "python3",
         }
-        (state / "engines.json").write_text(json.dumps([engine]) + "\n")
+        (self.state / "engines.json").write_text(json.dumps([engine]) + "\n")
 
 
 def interpreter() -> str:

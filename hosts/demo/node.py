@@ -107,6 +107,7 @@ async def running_demo_node(state_dir: Path, port: int = 0) -> AsyncIterator[Dem
         acceptor.close()
         server.drop_connections()
         await server.sessions_ended(SESSIONS_S)
+        home.end_of_boot()
         await asyncio.to_thread(machine.switch_off, home.path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import json
 import os
@@ -13,14 +12,13 @@ import time
 from typing import Any, Dict, List, Optional
 
 from .gpus import gpus, variable
-from .proc import boot_id
+from .machine import boot_id, machine_id
 from .request import Json
 from .rundir import state_root
 from .sessions import kills_what_we_leave
 from .units import user
 
 ENGINES = ("sglang", "vllm")
-MACHINE_IDS = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 
 
 def facts(request: Json) -> Dict[str, Any]:
@@ -36,7 +34,7 @@ def facts(request: Json) -> Dict[str, Any]:
         "python": platform.python_version(),
         "user": user(),
         "boot_id": boot_id(),
-        "machine_id": _machine_id(),
+        "machine_id": machine_id(),
         "kills_user_processes": kills_what_we_leave(),
         "utc_offset_s": time.localtime(now).tm_gmtoff,
         "time": now,
@@ -46,22 +44,6 @@ def facts(request: Json) -> Dict[str, Any]:
         "gpu_variable": variable(),
         "engines": _installed() + _declared(),
     }
-
-
-def _machine_id() -> Optional[str]:
-    """The same through every boot and under every name of the machine.
-
-    Hashed, as its manual asks of whoever shows it elsewhere.
-    """
-    for path in MACHINE_IDS:
-        try:
-            with open(path, "rb") as file:
-                told = file.read(200).strip()
-        except OSError:
-            continue
-        if len(told) == 32:  # images are delivered with an empty one, or "uninitialized"
-            return hashlib.sha256(b"throughline machine " + told).hexdigest()[:32]
-    return None
 
 
 def _value_in(path: str, key: str, sign: str) -> Optional[str]:

@@ -136,11 +136,3 @@ def become_subreaper() -> bool:
     except (OSError, AttributeError):
         return False
     return bool(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
-
-
-def boot_id() -> Optional[str]:
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return file.read().strip()
-    except OSError:
-        return None

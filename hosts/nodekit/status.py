@@ -9,7 +9,7 @@ from . import request as req
 from .files import touch
 from .jsonfile import read_json
 from .locks import is_held
-from .proc import boot_id
+from .machine import boot_id
 from .rundir import JobDir
 from .watched import WATCHED
 

@@ -12,6 +12,7 @@ from . import request as req
 from .failpoints import failpoint
 from .jsonfile import read_json, write_json
 from .locks import exclusive, is_held
+from .machine import boot_id
 from .rundir import JobDir, make_private
 from .start import GATE_WAIT_S
 from .status import status_of
@@ -89,7 +90,7 @@ def _leftovers(job: JobDir, started: Optional[Dict[str, Any]]) -> List[proc.Proc
     The session is trusted only while its leader is the very process we started (its number may
     have been given away since); everyone else must bear the job's mark.
     """
-    if started is None or started.get("boot_id") != proc.boot_id():
+    if started is None or started.get("boot_id") != boot_id():
         return []
     pid = started["pid"]
     leader = proc.look(pid)

@@ -20,6 +20,7 @@ from .errors import KitError
 from .failpoints import failpoint
 from .jsonfile import read_json, reserve, write_json, write_reserved
 from .locks import take
+from .machine import boot_id
 from .rundir import JobDir
 from .spawn import Program, spawn
 from .watch import Watch, disk_free, is_full
@@ -95,7 +96,7 @@ class Supervisor:
             "pid": pid,
             "pgid": pid,
             "start_time": child.start_time if child else None,
-            "boot_id": proc.boot_id(),
+            "boot_id": boot_id(),
             "at": time.time(),
             "argv_sha256": hashlib.sha256(argv).hexdigest(),
         }

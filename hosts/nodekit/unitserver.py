@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Optional
 from . import units
 from .errors import KitError
 from .jsonfile import write_private
-from .proc import boot_id
+from .machine import boot_id
 from .rundir import make_private
 from .spool import Spool
 from .units import UNIT, command_file, unit_name

@@ -101,6 +101,33 @@ async def test_a_killed_node_leaves_its_jobs_and_finds_them_again(node: demo.Dem
     await until_gone(job)
 
 
+async def ids(node: demo.DemoProcess) -> tuple[str, str]:
+    link = await connect(node.target, LIMITS)
+    facts = await Node(link).call("facts", {})
+    await link.close()
+    return facts["machine_id"], facts["boot_id"]
+
+
+async def test_each_is_a_machine_of_its_own_that_boots_when_it_was_switched_off(
+    node: demo.DemoProcess, tmp_path: Path
+) -> None:
+    port = str(node.ready["port"])
+    machine_id, boot_id = await ids(node)
+    node.kill_sessions()  # the SSH server alone
+    again = demo.start(node.dir, "--port", port)
+    assert await ids(again) == (machine_id, boot_id)
+    again.stop()
+    booted = demo.start(node.dir, "--port", port)
+    other = demo.start(tmp_path / "other")
+    try:
+        same, another = await ids(booted)
+        assert (same, another != boot_id) == (machine_id, True)
+        assert not {machine_id, boot_id, another} & set(await ids(other))
+    finally:
+        booted.stop()
+        other.stop()
+
+
 async def test_it_ends_with_the_process_it_was_told_to_watch(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
         node = demo.start(tmp_path / "demo", "--parent-pid", str(parent.pid))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hosts.nodekit import jsonfile, proc
+from hosts.nodekit import jsonfile, machine, proc
 
 from .conftest import Node, alive, claim, wait_for
 
@@ -53,7 +53,7 @@ def test_the_job_is_in_a_session_of_its_own_below_init_and_our_supervisor(node: 
     assert job.ppid == supervisor.pid
     assert supervisor.sid not in (supervisor.pid, os.getsid(0))
     assert job.start_time == started["start_time"]
-    assert started["boot_id"] == proc.boot_id()
+    assert started["boot_id"] == machine.boot_id()
     assert abs(started["at"] - time.time()) < 60
 
 

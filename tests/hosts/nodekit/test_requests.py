@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from hosts.nodekit import gpus, proc, rundir
+from hosts.nodekit import gpus, machine, proc, rundir
 
 from .conftest import PYTHON, Node
 
@@ -97,7 +97,7 @@ def test_facts_tell_the_machine(node: Node) -> None:
     assert facts["cpu_count"] == os.cpu_count()
     assert facts["memory_bytes"] > 1e8
     assert facts["disk_free_bytes"] > 0
-    assert facts["boot_id"] == proc.boot_id()
+    assert facts["boot_id"] == machine.boot_id()
     said = subprocess.run([PYTHON, "--version"], capture_output=True, check=True).stdout
     assert said.split()[-1].decode() == facts["python"]
     assert abs(facts["time"] - time.time()) < 60
