@@ -80,9 +80,10 @@ faults: venv-dev test-tools ## every fault of docs/faults.md, durations 1:10 (ha
 
 SECONDS ?= 180
 SEED ?= 1
+ON ?= bash scripts/postgres.sh
 .PHONY: chaos
-chaos: venv-dev ## kill everything at random under six runs, then judge (SECONDS=180 SEED=1)
-	SECONDS=$(SECONDS) SEED=$(SEED) $(PY) -m pytest -q -s -p no:randomly tests/faults/test_chaos.py $(ARGS)
+chaos: venv-dev ## strike everything at random under six runs, then judge (SECONDS=180 SEED=1; ON= for SQLite)
+	SECONDS=$(SECONDS) SEED=$(SEED) $(ON) $(PY) -m pytest -q -s -p no:randomly tests/faults/test_chaos.py $(ARGS)
 
 test-nodes: venv-dev ## on real nodes with systemd, in network namespaces (root; named and counted elsewhere)
 	@sh scripts/tools.sh systemd-container:systemd-nspawn mmdebstrap:mmdebstrap nftables:nft iproute2:ip openssh-client:ssh

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.utils import timezone
 
+from hosts.demo.simulator.loglines import SIMULATED
 from hosts.models import HostLease
 from runs.drivers.registry import find_driver
 from runs.engines import base
@@ -96,6 +97,10 @@ def _starts(folder: Path, stream: LogStream) -> Iterator[str]:
         return
     pid = json.loads(started.read_text())["pid"]
     told = stream.attempt.server.get("pid")
+    log = folder / stream.path
+    begins = log.read_bytes().count(SIMULATED.encode()) if log.exists() else 0
+    if stream.role == LogStream.Role.SERVER and begins > 1:
+        yield f"{stream}: its server was started {begins} times"
     if stream.role == LogStream.Role.SERVER and told not in (None, pid):
         yield f"{stream}: process {pid} on the node, {told} here"
 

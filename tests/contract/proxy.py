@@ -21,7 +21,11 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._to_port)
+        try:
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._to_port)
+        except OSError:
+            writer.transport.abort()  # nobody is there: nor are we
+            return
         self._writers += [writer, far_writer]
         for source, to in ((reader, far_writer), (far_reader, writer)):
             task = asyncio.ensure_future(self._pump(source, to))
@@ -40,6 +44,10 @@ class Proxy:
     def freeze(self) -> None:
         """Nothing arrives any more, and nobody is told: the cable is out."""
         self._flowing.clear()
+
+    def thaw(self) -> None:
+        """What was held back arrives, as after a partition."""
+        self._flowing.set()
 
     def reset(self) -> None:
         """Every connection gets a TCP reset."""

@@ -86,8 +86,9 @@ class Scene:
         env = QUICK | changes.pop("env", {})
         flags = {"--tp": 1} | changes.pop("flags", {})
         config = ServerConfig(
-            engine="sglang", model="/m/Demo-8B", flags=flags, port=self.port, env=env
-        )
+            engine="sglang", model="/m/Demo-8B", flags=flags, port=self.port, env=env,
+            gpus=changes.pop("gpus", []),
+        )  # fmt: skip
         told = {
             "driver": "probe", "levels": [1, 2], "requests_per_level": 3, "warmup_requests": 0,
             "prompt_set": "chat", "max_tokens": 12, "temperature": 0.0, "ignore_eos": True,

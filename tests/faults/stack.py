@@ -77,6 +77,9 @@ class Stack:
         command = [*commands.worker(sys.executable), "--hostname", f"{name}@%h"]
         return self._start("worker", command, armed)
 
+    def web(self, port: int) -> Started:
+        return self._start("web", commands.web(sys.executable, host="127.0.0.1", port=port), "")
+
     def _start(self, name: str, command: list[str], armed: str) -> Started:
         log = self.folder / f"{name}-{len(self.started)}.log"
         environ = {
