@@ -126,7 +126,7 @@ class Chaos:
         return 30.0 * self.stack.scale
 
     def faults(self) -> list[Callable[[], None]]:
-        """What is thrown dice for; the nodes' own faults stand beside ours in equal numbers."""
+        """What the dice choose from."""
         return [
             self.kill_a_worker, self.end_a_worker, self.kill_a_conductor, self.end_a_conductor,
             self.pause_a_conductor, self.kill_web, self.kill_redis, self.flush_redis,
@@ -173,7 +173,7 @@ class Chaos:
     def pause_a_conductor(self) -> None:
         victim = self.dice.choice(self.conductors)
         victim.signal(signal.SIGSTOP)
-        time.sleep(self.dice.uniform(0.3, 2.0) * self.claim_s)
+        time.sleep(self.dice.uniform(0.3, 1.5) * self.claim_s)
         victim.signal(signal.SIGCONT)
 
     def kill_web(self) -> None:
@@ -211,7 +211,7 @@ class Chaos:
         self._node().wire.reset()
 
     def cut_a_link(self) -> None:
-        self._node().wire.cut_for(self.dice.uniform(1.0, 3.0) * self.claim_s)
+        self._node().wire.cut_for(self.dice.uniform(0.3, 1.5) * self.claim_s)
 
     def kill_a_nodes_sshd(self) -> None:
         self._node().kill()
