@@ -138,7 +138,7 @@ class PasteForm(forms.Form):
     """An entry of ~/.ssh/config; ``hosts.pasted`` reads it."""
 
     config = forms.CharField(
-        label="From ~/.ssh/config",
+        label="Entry",
         required=False,
         strip=False,
         help_text="Paste the entry, with its Host line. It is read, never obeyed: values come into "
