@@ -7,6 +7,7 @@ from their own cursor. So a lost Redis costs delay, not truth, and nothing can f
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable
 from functools import cache
 from typing import Any, cast
@@ -18,6 +19,7 @@ from django.conf import settings
 log = logging.getLogger(__name__)
 
 KEEP = 200  # entries; a watcher needs only to know that there was one
+SILENT_S = 5.0  # after a ring that failed, none is tried: whoever stores a log waits for each
 
 
 def key(run_id: int) -> str:
@@ -26,13 +28,14 @@ def key(run_id: int) -> str:
 
 @cache
 def _client() -> redis.Redis:
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=1)
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1)
 
 
 class _Trouble:
     """Says once that Redis is away and once that it is back, not at every ring."""
 
     away = False
+    until = 0.0  # on the monotonic clock
 
     @classmethod
     def saw(cls, error: Exception | None) -> None:
@@ -41,10 +44,13 @@ class _Trouble:
         if error is None and cls.away:
             log.info("the live feed is back")
         cls.away = error is not None
+        cls.until = time.monotonic() + SILENT_S if cls.away else 0.0
 
 
 def announce(run_id: int, what: str) -> None:
     """Tell the watchers of a run that ``what`` changed. Never fails: they poll as well."""
+    if time.monotonic() < _Trouble.until:
+        return
     try:
         _client().xadd(key(run_id), {"what": what}, maxlen=KEEP, approximate=True)
     except redis.RedisError as error:

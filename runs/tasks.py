@@ -8,12 +8,17 @@ import socket
 import threading
 from typing import Any
 
-from celery import Task, shared_task
+from celery import Task, current_app, shared_task
 from celery.signals import worker_shutting_down
 from django.conf import settings
-from kombu.exceptions import OperationalError
+from kombu.exceptions import KombuError
+from kombu.pools import producers
+from redis import RedisError
 
 log = logging.getLogger(__name__)
+
+RING_S = 1.0  # a broker that does not answer by then is away; whoever rings may be a page
+AWAY = (KombuError, RedisError, OSError)  # a full Redis refuses in words of its own
 
 # Made before a worker forks its pool, so that the whole worker has one name.
 WORKER = f"{socket.gethostname()}:{os.getpid()}"
@@ -57,10 +62,26 @@ def ring_imports() -> None:
 
 
 def _ring(task: Task[[int], None], pk: int) -> bool:
+    return _publish(task, (pk,))
+
+
+def _publish(task: Task[Any, None], arguments: tuple[int, ...], **options: Any) -> bool:
+    """Send once, within a second or two. Workers wait longer for a broker, whoever sends does not.
+
+    Without ``max_retries`` kombu tries for as long as the connection's own time-out, and again.
+    """
+    patience = {"socket_timeout": RING_S, "socket_connect_timeout": RING_S, "max_retries": 0}
+    usual = current_app.conf.broker_transport_options
+    quick = current_app.connection_for_write(
+        transport_options={**usual, **patience, "connect_retries_timeout": RING_S}
+    )
     try:
-        task.apply_async((pk,), retry=False, ignore_result=True)
-    except (OperationalError, OSError) as error:
-        log.warning("%s %s not rung: %s", task.name, pk, error)
+        with producers[quick].acquire(block=True, timeout=RING_S) as producer:
+            task.apply_async(
+                arguments, producer=producer, retry=False, ignore_result=True, **options
+            )
+    except AWAY as error:
+        log.warning("%s %s not rung: %s", task.name, arguments, error)
         return False
     return True
 
@@ -73,14 +94,12 @@ def answer_canary() -> None:
     Sign.give(Sign.WORKER)
 
 
-def ring_canary() -> None:
-    """Ask the workers for a sign of life; one that comes too late to be one is dropped."""
-    try:
-        answer_canary.apply_async(
-            retry=False, ignore_result=True, expires=settings.DURATIONS.canary
-        )
-    except (OperationalError, OSError) as error:
-        log.warning("the workers cannot be asked for a sign of life: %s", error)
+def ring_canary() -> bool:
+    """Ask the workers for a sign of life; one that comes too late to be one is dropped.
+
+    False if the broker takes no messages.
+    """
+    return _publish(answer_canary, (), expires=settings.DURATIONS.canary)
 
 
 @worker_shutting_down.connect

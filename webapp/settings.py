@@ -69,7 +69,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "runs.views.signs.silent_worker",
+                "runs.views.signs.troubles",
             ],
             "builtins": ["runs.templatetags.measures"],
         },

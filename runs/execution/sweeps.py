@@ -17,7 +17,7 @@ from hosts.transport.errors import TransportError
 from runs.actions.move import NotAllowed, move
 from runs.execution import ledger
 from runs.models import Reason, Run, State
-from runs.models.leader import Leader
+from runs.models.leader import Leader, Sign
 from runs.models.states import FINAL
 from runs.outcomes import settle_tests
 from runs.tasks import ring_canary
@@ -44,7 +44,8 @@ class Sweeps:
         await sync_to_async(end_overdue)(self.holder)
         await sync_to_async(settle_tests)()
         if self._is_due("canary", settings.DURATIONS.canary):
-            await asyncio.to_thread(ring_canary)
+            taken = await asyncio.to_thread(ring_canary)
+            await sync_to_async(Sign.clear if taken else Sign.since)(Sign.BROKER_AWAY)
         if self._is_due("late", settings.DURATIONS.late_look):
             await sync_to_async(free_forgotten)()
             return await self._returned()

@@ -40,9 +40,10 @@ class Leader(models.Model):
 
 
 class Sign(models.Model):
-    """The last sign of life of a kind of process."""
+    """The last sign of life of a kind of process, or since when something is away."""
 
     WORKER = "worker"
+    BROKER_AWAY = "broker-away"
 
     name = models.CharField(max_length=30, primary_key=True)
     at = models.DateTimeField()
@@ -56,7 +57,18 @@ class Sign(models.Model):
             cls.objects.get_or_create(name=name, defaults={"at": Now()})
 
     @classmethod
-    def silent_since(cls, name: str, seconds: float) -> Sign | None:
-        """The last sign if it is older than that; ``None`` if it is fresh, or none ever was."""
+    def since(cls, name: str) -> None:
+        """Note that something is away; the first time stays."""
+        cls.objects.get_or_create(name=name, defaults={"at": Now()})
+
+    @classmethod
+    def clear(cls, name: str) -> None:
+        """It is back."""
+        cls.objects.filter(name=name).delete()
+
+    @classmethod
+    def troubles(cls, seconds: float) -> dict[str, Sign]:
+        """By name: the workers' last sign if it is older than that, and what is away."""
         limit = Now() - timedelta(seconds=seconds)
-        return cls.objects.filter(name=name, at__lt=limit).first()
+        found = cls.objects.filter(Q(name=cls.WORKER, at__lt=limit) | Q(name=cls.BROKER_AWAY))
+        return {sign.name: sign for sign in found}

@@ -1,4 +1,4 @@
-"""What every page says when a kind of process has gone silent."""
+"""What every page says when a kind of process has gone silent, or Redis takes no messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from django.utils.functional import SimpleLazyObject
 from runs.models import Sign
 
 
-def silent_worker(request: HttpRequest) -> dict[str, Any]:
-    """``silent_worker``: the workers' last sign if it is too old; asked only where it is shown."""
-    last = SimpleLazyObject(lambda: Sign.silent_since(Sign.WORKER, settings.DURATIONS.deaf))
-    return {"silent_worker": last}
+def troubles(request: HttpRequest) -> dict[str, Any]:
+    """``troubles.worker``, ``troubles.broker_away``: signs; asked only where they are shown."""
+
+    def look() -> dict[str, Sign]:
+        found = Sign.troubles(settings.DURATIONS.deaf)
+        return {name.replace("-", "_"): sign for name, sign in found.items()}
+
+    return {"troubles": SimpleLazyObject(look)}

@@ -77,8 +77,9 @@ class Stack:
         command = [*commands.worker(sys.executable), "--hostname", f"{name}@%h"]
         return self._start("worker", command, armed)
 
-    def web(self, port: int) -> Started:
-        return self._start("web", commands.web(sys.executable, host="127.0.0.1", port=port), "")
+    def web(self, port: int, armed: str = "") -> Started:
+        """Pages at ``http://127.0.0.1:port``; they are not waited for."""
+        return self._start("web", commands.web(sys.executable, host="127.0.0.1", port=port), armed)
 
     def _start(self, name: str, command: list[str], armed: str) -> Started:
         log = self.folder / f"{name}-{len(self.started)}.log"
