@@ -12,13 +12,12 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from hosts.links import Links
-from hosts.models import HostLease
 from hosts.transport.errors import TransportError
 from runs.actions.move import NotAllowed, move
 from runs.execution import ledger
+from runs.execution.forgotten import settle_forgotten
 from runs.models import Reason, Run, State
 from runs.models.leader import Leader, Sign
-from runs.models.states import FINAL
 from runs.outcomes import settle_tests
 from runs.tasks import ring_canary
 
@@ -47,7 +46,7 @@ class Sweeps:
             taken = await asyncio.to_thread(ring_canary)
             await sync_to_async(Sign.clear if taken else Sign.since)(Sign.BROKER_AWAY)
         if self._is_due("late", settings.DURATIONS.late_look):
-            await sync_to_async(free_forgotten)()
+            await settle_forgotten(self.links)
             return await self._returned()
         return []
 
@@ -98,17 +97,3 @@ def end_overdue(actor: str) -> None:
             )  # fmt: skip
         except NotAllowed:
             log.info("%s was begun at the last moment", run)
-
-
-def free_forgotten() -> None:
-    """Leases whose run has ended with evidence but that were never given back.
-
-    The end of a run and of its lease are one transaction, so this finds what a person or a restored
-    backup has left; a run that is LOST keeps its host.
-    """
-    held = HostLease.objects.filter(status=HostLease.Status.HELD).select_related("host")
-    for lease in held:
-        run = Run.objects.filter(uid=lease.holder, state__in=FINAL).exclude(state=State.LOST)
-        if run.exists():
-            log.warning("%s had ended and still held %s: freed", lease.holder_name, lease.host)
-            HostLease.release(lease.host, holder=lease.holder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.test import Client
@@ -12,10 +12,13 @@ from django.utils import timezone
 
 from hosts.links import Links
 from hosts.models import HostLease
+from hosts.transport.errors import Unreachable
 from people.models import Person
 from runs import tasks
 from runs.execution import ledger, sweeps
+from runs.execution.forgotten import settle_forgotten
 from runs.models import Leader, Reason, Run, Sign, State
+from tests.runs.execution.conftest import make_runs
 from tests.runs.execution.test_ledger import acquire
 
 
@@ -68,21 +71,70 @@ def test_a_run_that_waits_for_a_day_is_ended_and_says_for_what(run: Run, setting
     assert run.reason_text == "It waited for 24 h, its turn never came. node is held by Run 9"
 
 
-def test_a_lease_is_freed_for_a_run_that_has_ended_but_no_quarantine(runs: list[Run]) -> None:
-    acquire(runs[0])
-    mine = HostLease.objects.filter(holder=str(runs[0].uid))
-    sweeps.free_forgotten()
-    assert mine.exists()
-    ledger.end(
-        runs[0], to=State.LOST, reason=Reason.UNREACHABLE, text="x", actor="a", quarantine="x"
-    )
-    for state in (State.LOST, State.FAILED):
-        Run.objects.filter(pk=runs[0].pk).update(state=state)
-        sweeps.free_forgotten()
-        assert mine.exists()  # a person frees it, or late evidence
-    mine.update(status=HostLease.Status.HELD, why="")
-    sweeps.free_forgotten()
-    assert not mine.exists()
+class Told:
+    """Links to a node that says one state of every job, or is away."""
+
+    def __init__(self, state: str = "") -> None:
+        self.state = state
+
+    async def node(self, host: int, run: str = "") -> Told:
+        if not self.state:
+            raise Unreachable("no answer")
+        return self
+
+    async def call(self, command: str, request: dict[str, str]) -> dict[str, str]:
+        assert command == "status"
+        return {"state": self.state if request["role"] == "load" else "absent"}
+
+
+def settle(state: str = "") -> None:
+    asyncio.run(settle_forgotten(cast(Links, Told(state))))
+
+
+@pytest.fixture
+def left(transactional_db: None) -> HostLease:
+    """A lease that is held although its run has ended."""
+    run = make_runs()[0]
+    acquire(run)
+    settle("absent")
+    lease = HostLease.objects.get(holder=str(run.uid))  # a run under way keeps its own
+    ledger.end(run, to=State.FAILED, reason=Reason.UNKILLABLE, text="x", actor="a", quarantine="x")
+    HostLease.objects.update(status=HostLease.Status.HELD, why="")
+    return lease
+
+
+@pytest.mark.parametrize("state", ["absent", "exited", "rebooted"])
+def test_a_forgotten_lease_is_freed_when_the_node_says_that_nothing_lives(
+    left: HostLease, state: str
+) -> None:
+    settle()
+    assert HostLease.objects.get().status == HostLease.Status.HELD  # nobody could be asked
+    settle(state)
+    assert not HostLease.objects.exists()
+
+
+@pytest.mark.parametrize("state", ["running", "lost"])
+def test_a_forgotten_lease_of_what_still_lives_goes_into_quarantine(
+    left: HostLease, state: str
+) -> None:
+    settle(state)
+    kept = HostLease.objects.get()
+    assert kept.in_quarantine
+    assert "has ended, and its load" in kept.why
+    settle("absent")
+    assert HostLease.objects.get().in_quarantine  # a person frees it, or late evidence
+
+
+def test_a_lost_run_keeps_its_lease_whatever_the_node_says(left: HostLease) -> None:
+    Run.objects.filter(uid=left.holder).update(state=State.LOST)
+    settle("absent")
+    assert HostLease.objects.get().status == HostLease.Status.HELD
+
+
+def test_a_lease_of_a_run_that_nobody_knows_goes_into_quarantine(left: HostLease) -> None:
+    HostLease.objects.update(holder="4c2f6d2e-0000-4000-8000-000000000000", holder_name="Run 9")
+    settle("absent")
+    assert HostLease.objects.get().why == "Run 9 is not known here, nor what it started."
 
 
 def test_only_a_lost_run_is_claimed_for_late_evidence(run: Run) -> None:
