@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from hosts.nodekit.failpoints import failpoint
 from people.once import once
 from runs.access import get_arm
 from runs.actions.launch import NewArm, Refused, launch_campaign
@@ -29,6 +30,7 @@ def campaign_new(request: HttpRequest) -> HttpResponse:
     if form.is_valid() and "preview" not in request.POST:
         try:
             launched = once(request, person(request), lambda: _launch(form, request))
+            failpoint("launch.stored")
             return redirect(launched)
         except Refused as refused:
             form.add_error(refused.field if refused.field in form.fields else None, str(refused))
@@ -126,4 +128,5 @@ def _launch(form: LaunchForm, request: HttpRequest) -> str:
         share_gpus=told["share_gpus"],
         by=person(request),
     )
+    failpoint("launch.made")
     return campaign.get_absolute_url()

@@ -71,7 +71,7 @@ def hidden(page: str, name: str) -> str:
 
 @pytest.mark.faults
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["once.made", "once.stored"])
+@pytest.mark.parametrize("where", ["launch.made", "launch.stored"])
 def test_f12_a_start_whose_answer_never_came_is_sent_again_and_is_one(
     stack: Stack, free_port: int, where: str
 ) -> None:
@@ -86,7 +86,7 @@ def test_f12_a_start_whose_answer_never_came_is_sent_again_and_is_one(
     with pytest.raises((OSError, HTTPException)):
         browser.post("/campaigns/new/", form)
     web.process.wait(10)
-    assert Campaign.objects.count() == (1 if where == "once.stored" else 0)
+    assert Campaign.objects.count() == (1 if where == "launch.stored" else 0)
 
     stack.web(free_port)
     stack.until("a web process again", lambda: answers(free_port))
