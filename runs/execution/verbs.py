@@ -59,6 +59,8 @@ def _settling(operation: Operation) -> Callable[[], bool]:
         return lambda: True
     except database.TROUBLE as error:
         log.warning("%s is done again: %s", operation, error)
+        # the pool's own thread has a connection that no task's end closes
+        POOL.run(sync_to_async(database.mend)())
         return operation.put_back
     except TransportError as error:
         return _failing(operation, error.reason, str(error))
