@@ -15,7 +15,7 @@ from django.shortcuts import get_object_or_404
 
 from hosts.models import Host
 from people.models import Person
-from runs.models import Arm, Campaign, Dismissal, Import, Note, Run, ShareLink
+from runs.models import Arm, Campaign, Dismissal, Import, Note, NoteRule, Run, ShareLink
 
 NUMBER = re.compile(r"[0-9]{1,18}")  # of a row; more digits fit no database
 
@@ -69,6 +69,10 @@ def get_arms(key: str) -> Sequence[Arm]:
 def get_note(pk: int) -> Note:
     things = Note.objects.newest_first().select_related("arm__campaign", "run__arm")
     return get_object_or_404(things, pk=pk)
+
+
+def get_note_rule(pk: int) -> NoteRule:
+    return get_object_or_404(NoteRule.objects.select_related("note"), pk=pk)
 
 
 def get_host(pk: int) -> Host:

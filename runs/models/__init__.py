@@ -9,6 +9,7 @@ from runs.models.imports import Import
 from runs.models.leader import Leader, Sign
 from runs.models.log import LogChunk, LogStream
 from runs.models.note import Note, NoteEdit
+from runs.models.noterule import NoteRule, RuleException
 from runs.models.outline import Outline
 from runs.models.run import Run
 from runs.models.sample import Event, Level, Sample
@@ -32,9 +33,11 @@ __all__ = [
     "LogStream",
     "Note",
     "NoteEdit",
+    "NoteRule",
     "Operation",
     "Outline",
     "Reason",
+    "RuleException",
     "Run",
     "Sample",
     "ServerConfig",

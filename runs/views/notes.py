@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,21 +16,26 @@ from runs import access
 from runs.actions.annotate import Anchor, ConfigKey, add_note, edit_note
 from runs.actions.compare import keep_comparison
 from runs.actions.launch import Refused
+from runs.actions.promote import except_run, promote, undo_rule
+from runs.caveats.predicate import KEYS, PredicateError
 from runs.forms.note import NoteEditForm, NoteForm, parse_anchor
-from runs.models import Arm, Note
+from runs.models import Arm, Campaign, Note, NoteRule, Run
 from runs.noteplaces import Place, beside, choices, name_of
+from runs.noterules import matching_runs, rules_on
 from runs.views.parts import is_htmx
 from runs.views.who import person
 
+MATCHES = 30  # runs that a rule's page lists; it counts all
 SHOWN = 200  # in a rail; all others are in the list of notes
 
 
 @dataclass(frozen=True)
 class Rail:
-    """Notes that belong beside a page, and the form for one more."""
+    """Notes that belong beside a page, those that rules bring there, and the form for one more."""
 
     notes: list[Note]
     form: NoteForm
+    rules: list[NoteRule]
 
 
 def notes_rail(on: Place, form: NoteForm | None = None) -> Rail:
@@ -37,7 +45,24 @@ def notes_rail(on: Place, form: NoteForm | None = None) -> Rail:
     it.
     """
     notes = Note.objects.newest_first().filter(beside(on)).select_related("arm", "run__arm")
-    return Rail(list(notes[:SHOWN]), form or _empty_form(on))
+    here = list(notes[:SHOWN])
+    shown = {note.pk for note in here}
+    rules = [rule for rule in rules_beside(on) if rule.note_id not in shown]
+    return Rail(here, form or _empty_form(on), rules)
+
+
+def rules_beside(on: Place) -> list[NoteRule]:
+    """Rules that hold on what the page shows."""
+    match on:
+        case Run():
+            return rules_on([on.arm], on)
+        case Arm():
+            return rules_on([on])
+        case Campaign():
+            return rules_on(list(on.arms.select_related("config", "workload", "host")))
+        case list():
+            return rules_on(on)
+    return []
 
 
 def _empty_form(on: Place, spot: str = "") -> NoteForm:
@@ -136,5 +161,68 @@ def note_detail(request: HttpRequest, pk: int) -> HttpResponse:
             return redirect(note)
         except Refused as refused:
             form.add_error(refused.field, str(refused))
-    context = {"note": note, "form": form, "edits": note.edits.select_related("by")}
+    context = {
+        "note": note,
+        "form": form,
+        "edits": note.edits.select_related("by"),
+        **_rule(note, request.GET.get("predicate")),
+    }
     return render(request, "runs/note_detail.html", context, status=422 if form.errors else 200)
+
+
+def _rule(note: Note, typed: str | None) -> dict[str, Any]:
+    """The standing rule, its matches, and what a typed predicate would match."""
+    told = NoteRule.objects.filter(note=note).select_related("by", "undone_by")
+    rules = list(told.prefetch_related("exceptions__run"))
+    standing = next((rule for rule in rules if rule.undone_at is None), None)
+    predicate = typed if typed is not None else (standing.predicate if standing else "")
+    matches, problem = [], ""
+    if predicate:
+        try:
+            matches = matching_runs(predicate)
+        except PredicateError as error:
+            problem = str(error)
+    return {
+        "standing": standing,
+        "undone": [rule for rule in rules if rule.undone_at is not None],
+        "predicate": predicate,
+        "typed": typed is not None,
+        "matches": matches[:MATCHES],
+        "matched": len(matches),
+        "problem": problem,
+        "keys": KEYS,
+    }
+
+
+@require_POST
+def note_promote(request: HttpRequest, pk: int) -> HttpResponse:
+    """Make the note a rule; what cannot be read comes back with the reason."""
+    note = access.get_note(pk)
+    predicate = request.POST.get("predicate", "")
+    try:
+        promote(note=note, predicate=predicate, by=person(request))
+    except Refused:
+        return redirect(f"{note.get_absolute_url()}?{urlencode({'predicate': predicate})}#rule")
+    return redirect(f"{note.get_absolute_url()}#rule")
+
+
+@require_POST
+def rule_undo(request: HttpRequest, pk: int) -> HttpResponse:
+    rule = access.get_note_rule(pk)
+    undo_rule(rule=rule, by=person(request))
+    return redirect(f"{rule.note.get_absolute_url()}#rule")
+
+
+@require_POST
+def rule_except(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a run out of a rule, with a reason."""
+    rule = access.get_note_rule(pk)
+    number = request.POST.get("run", "")
+    if not access.NUMBER.fullmatch(number):
+        raise Http404("A run is named by its number.")
+    try:
+        reason = request.POST.get("reason", "")
+        except_run(rule=rule, run=access.get_run(int(number)), reason=reason, by=person(request))
+    except Refused as refused:
+        messages.error(request, str(refused))
+    return redirect(f"{rule.note.get_absolute_url()}#rule")
