@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hosts.models import Host
@@ -20,23 +21,32 @@ from runs.models import Campaign
 
 
 def import_texts(
-    *, sources: Sequence[Source], by: Person | None, pieces: Pieces | None = None
+    *,
+    sources: Sequence[Source],
+    by: Person | None,
+    pieces: Pieces | None = None,
+    question: str = "",
+    arm: str = "",
 ) -> Campaign:
     """A campaign of everything the texts say. The texts are kept whole.
+
+    ``question`` is the campaign's, ``arm`` the name of its arm if it has one only; both may be
+    left to be made of the texts' names.
 
     One transaction, unless a text is large: then one for each piece of it, and what is not whole
     is shown nowhere. Raises :class:`Refused` if they say nothing of a server or a client.
     """
-    question = storable.text(question_of(sources), 300)
+    question = storable.text(question.strip() or question_of(sources), 300)
+    hints = replace(NO_HINTS, only=storable.text(arm.strip(), 120))
     if any(is_streamed(source) for source in sources):
-        facts = {"_import": noted(NO_HINTS)}
+        facts = {"_import": noted(hints)}
         return import_large(
-            sources=sources, hints=NO_HINTS, question=question, facts=facts, by=by, pieces=pieces
+            sources=sources, hints=hints, question=question, facts=facts, by=by, pieces=pieces
         )
     pieces = pieces or Pieces()
     with pieces.last():
         campaign = store_texts(
-            sources=sources, hints=NO_HINTS, question=question, source="", facts={}, by=by
+            sources=sources, hints=hints, question=question, source="", facts={}, by=by
         )
         pieces.whole(campaign)
     return campaign
@@ -96,6 +106,7 @@ def noted(hints: Hints) -> dict[str, Any]:
         "names": dict(hints.names),
         "settings": {ending: dict(told) for ending, told in hints.settings.items()},
         "server": dict(hints.server),
+        "only": hints.only,
     }
 
 
@@ -104,6 +115,7 @@ def noted_hints(told: Mapping[str, Any]) -> Hints:
         names=told.get("names", {}),
         settings=told.get("settings", {}),
         server=told.get("server", {}),
+        only=told.get("only", ""),
     )
 
 

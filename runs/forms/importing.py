@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
 NAME = 120  # characters of a file's name that are kept
+PASTED = "pasted text"  # the name of a text that came without a file
 MOST = 40  # files at once: a sweep has one log and a result for each of its levels
 
 
@@ -73,4 +74,4 @@ class ImportForm(forms.Form):
         files: list[UploadedFile] = self.cleaned_data["file"]
         if files:
             return [(str(file.name)[:NAME], file.chunks()) for file in files]
-        return [("pasted text", [self.cleaned_data["text"].encode()])]
+        return [(PASTED, [self.cleaned_data["text"].encode()])]

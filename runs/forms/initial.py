@@ -75,6 +75,27 @@ def initial_like(arm: Arm) -> dict[str, Any]:
     return {**PLAIN, **{name: value for name, value in told.items() if name not in unsaid}}
 
 
+def initial_of(config: ServerConfig) -> dict[str, Any]:
+    """The fields of a server that nothing has run yet; the load is the form's own."""
+    engine = ENGINES.get(config.engine)
+    typed, flags = engine.untyped(config.flags) if engine else ({}, dict(config.flags))
+    env, gpus = _environment(config)
+    port = flags.pop("--port", None)
+    flags.pop("--host", None)
+    steps = typed.pop("steps", None)
+    found = {
+        **typed,
+        "steps": str(steps) if steps else "",
+        "extra": shlex.join(tokens(flags)),
+        "engine": config.engine,
+        "model_path": config.model,
+        "port": port,
+        "env": written(env),
+        "gpus": _list(gpus),
+    }
+    return {**PLAIN, **{name: _plain(v) for name, v in found.items() if v is not None}}
+
+
 def _environment(config: ServerConfig) -> tuple[dict[str, Any], list[Any]]:
     """Variables and GPUs: those that a variable names are told in their own field."""
     visible = str(config.env.get(VISIBLE, ""))

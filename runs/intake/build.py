@@ -51,8 +51,11 @@ def plan(texts: Sequence[Text], hints: Hints) -> Plan:
     drafts = _with_the_rest(drafts, texts)
     context = {k: v for text in texts for k, v in text.reading.context.items()}
     hosts = context.get("hosts")
+    arms = _arms(drafts, [each.server for each in drafts])
+    if hints.only and len(arms) == 1:
+        arms = [replace(arms[0], name=hints.only)]
     return Plan(
-        arms=tuple(_arms(drafts, [each.server for each in drafts])),
+        arms=tuple(arms),
         host=str(hosts[0]) if isinstance(hosts, list) and len(hosts) == 1 else None,
         gpus={k: context[k] for k in ("gpu", "gpu_count") if context.get(k) is not None},
     )

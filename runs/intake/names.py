@@ -29,6 +29,12 @@ def is_command(words: str) -> bool:
     return _COMMAND.search(words) is not None
 
 
+def suggested(engine: str, model: str, version: str, steps: str) -> str:
+    """Name an arm that nobody named by what is known of its server; empty if that is nothing."""
+    told = [model.rstrip("/").rpartition("/")[2], " ".join([engine, version]).strip(), steps]
+    return ", ".join(word for word in told if word)[:LIMIT]
+
+
 def unique(name: str, taken: Iterable[str]) -> str:
     """Number a name that is taken."""
     name, used = name[:LIMIT], set(taken)

@@ -28,6 +28,7 @@ class Hints:
     names: Mapping[str, str]
     settings: Mapping[str, Mapping[str, JSON]]
     server: Mapping[str, str]
+    only: str = ""  # the name of the arm, if there is one only
 
 
 NO_HINTS = Hints(names={}, settings={}, server={})

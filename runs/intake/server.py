@@ -10,6 +10,7 @@ from runs.engines.vllm.flags import SPECULATION
 from runs.intake.about import NOTHING, PHASES, UNKNOWN, About, engine_named
 from runs.intake.parts import Part
 from runs.intake.plan import Server
+from runs.intake.unknown_flags import unknown_flags
 from runs.readers.context import launch_flags, typed_settings
 from runs.readers.reading import Reading
 from runs.readers.results.base import ResultRow
@@ -75,17 +76,18 @@ def server_of(
     engine = _engine(part, reading, rows)
     engine = about.engine if engine == UNKNOWN else engine
     flags = _flags(part, reading, told, engine, alone=alone)
+    named = {
+        _VLLM_NAMES.get(k, k) if engine == "vllm" else k: v
+        for k, v in flags.items()
+        if k not in ("--model-path", "--model")
+    }
     return Server(
         engine=engine,
         model=str(flags.get("--model-path") or flags.get("--model") or _model(told) or UNKNOWN),
-        flags={
-            _VLLM_NAMES.get(k, k) if engine == "vllm" else k: v
-            for k, v in flags.items()
-            if k not in ("--model-path", "--model")
-        },
+        flags=named,
         env=_environment(told, part, reading if alone else None),
         effective=_effective(told),
-        untyped=tuple(flag for flag in flags if engine == "sglang" and flag not in SPECS),
+        untyped=() if engine == "vllm" and _dumped(part) else unknown_flags(engine, named),
     )
 
 
@@ -132,8 +134,7 @@ def _flags(
             return {key: _json(value) for key, value in typed.items()}
     context = reading.context if reading is not None and alone else told
     command = context.get("launch_flags")
-    dumps = [each.data.get("server_args") for each in (part.events if part else ())]
-    dump = next((each for each in dumps if isinstance(each, dict) and each), None)
+    dump = _dumped(part)
     if isinstance(command, dict) and (dump is None or _names_model(command)):
         return dict(command)
     if dump is not None:
@@ -150,6 +151,12 @@ def _for_vllm(flags: Mapping[str, JSON]) -> dict[str, JSON]:
         asked["method"] = METHODS.get(str(asked["method"]), str(asked["method"]).lower())
     rest = {flag: v for flag, v in flags.items() if not flag.startswith("--speculative-")}
     return rest | ({SPECULATION: json.dumps(asked)} if asked else {})
+
+
+def _dumped(part: Part | None) -> dict[str, JSON] | None:
+    """Give the server's own dump of its arguments: what stands there the engine knows."""
+    dumps = [each.data.get("server_args") for each in (part.events if part else ())]
+    return next((each for each in dumps if isinstance(each, dict) and each), None)
 
 
 def _names_model(command: Mapping[str, JSON]) -> bool:

@@ -107,3 +107,42 @@ def markdown(text: str) -> SafeString:
     from runs.markdown import render
 
     return mark_safe(render(text))
+
+
+PHASES = {"spec_interval": "drafts, interval", "interval": "interval", "iteration": "step"}
+# Words of keys that are not the key without its underscores.
+KEYS = {
+    "gen_throughput_mean": "mean output tok/s",
+    "accept_len_mean": "mean accept len",
+    "spec_algorithm": "speculative algorithm",
+    "spec_num_steps": "speculative steps",
+    "spec_topk": "speculative top-k",
+    "spec_num_draft_tokens": "draft tokens",
+    "tp": "tensor parallel",
+    "dp": "data parallel",
+    "gpu": "GPU",
+    "gpu_count": "GPUs",
+    "engines_told": "engines named",
+    "several_commands": "several launch commands",
+    "pids": "process ids",
+}
+
+
+@register.filter
+def phase_words(phase: str) -> str:
+    """What a line of a log is about, for people."""
+    return PHASES.get(phase, phase)
+
+
+@register.filter
+def key_words(key: str) -> str:
+    """A reading's name of a value, for people; a flag stays as it is typed."""
+    whole, _, below = key.partition(" ")
+    words = KEYS.get(whole, whole.replace("_", " "))
+    return " ".join([words, below if "--" in below else below.replace("_", " ")]).strip()
+
+
+@register.filter
+def host_words(name: str) -> str:
+    """A host's name; that of figures whose text tells none says so."""
+    return "host not told" if name == "unknown" else name

@@ -18,6 +18,7 @@ from runs.caveatrows import caveat_title
 from runs.forms.conclusion import ConclusionForm
 from runs.grid import METRICS, build, headline, load
 from runs.grid.logs import imported_lines, lines_only
+from runs.grid.told import arms_told
 from runs.models import Arm, Campaign, Caveat, Run, State
 from runs.views.notes import notes_rail
 from runs.views.overview import summaries
@@ -64,6 +65,7 @@ def campaign_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "runs": data.runs,
         "failed": [run for run in data.runs if run.is_final and run.state != State.SUCCEEDED],
         "arms": data.arms,
+        "told": [] if grid.rows else arms_told(data.arms),
         "pairs": _pairs(data.arms) if grid.has_values else [],
         "logs": logs,
     }

@@ -18,15 +18,25 @@ from runs import pending
 from runs.actions.import_job import begin_import
 from runs.actions.import_large import nothing_in
 from runs.actions.import_texts import import_texts, summary_of
-from runs.actions.launch import Refused
+from runs.actions.launch import Refused, why_not_launchable
 from runs.actions.texts import read_beginning, read_source
 from runs.engines.base import Sample
 from runs.engines.redact import redact_text
-from runs.forms.importing import ImportForm
+from runs.forms.importing import PASTED, ImportForm
+from runs.forms.initial import initial_of
+from runs.intake import names
+from runs.intake.about import about_rows
 from runs.intake.build import plan
 from runs.intake.client import UNKNOWN
-from runs.intake.plan import NO_HINTS, Client, Plan, Text
+from runs.intake.groups import spec_words
+from runs.intake.plan import NO_HINTS, Client, Plan, Server, Text
+from runs.intake.server import server_of
+from runs.intake.unknown_flags import meant
+from runs.models import ServerConfig
 from runs.readers import Reading
+from runs.readers.reading import Row
+from runs.readers.results.base import ResultRow
+from runs.readers.segments import moment
 from runs.views.import_jobs import own_imports
 from runs.views.who import person
 
@@ -36,6 +46,12 @@ ECHOED = 200_000  # characters; a longer paste would make the page as long as it
 BEGINNING = 1024 * 1024  # bytes of long texts that are read for the page
 DEFAULT = "by the tool's default,"
 LONG = 400  # characters of one setting
+# Beside the throughput of a row; a median before what tells no statistic or another one.
+BESIDE = {
+    "accept_len": ("accept_len", "accept_len_run", "accept_len_cumulative"),
+    "ttft": ("ttft_p50", "ttft", "ttft_mean"),
+    "tpot": ("tpot_p50", "tpot", "tpot_mean"),
+}
 KINDS = {
     "sglang-log": "an SGLang log",
     "vllm-log": "a vLLM log",
@@ -77,6 +93,20 @@ class Found:
         return self.reading.rows[:SHOWN]
 
     @property
+    def table(self) -> list[tuple[Row, dict[str, float | None]]]:
+        """The rows with what else a comparison asks for, in seconds and tokens."""
+        results = self.reading.results or [None] * len(self.reading.rows)
+        return [
+            (row, {name: _of(result, keys) for name, keys in BESIDE.items()})
+            for row, result in zip(self.reading.rows[:SHOWN], results, strict=False)
+        ]
+
+    @property
+    def beside(self) -> set[str]:
+        """Those of them that any row tells."""
+        return {name for _, told in self.table for name, value in told.items() if value is not None}
+
+    @property
     def events(self) -> Any:
         return self.reading.events[:SHOWN]
 
@@ -94,6 +124,11 @@ class Found:
             )
             for row in self.reading.results[:SHOWN]
         ]
+
+
+def _of(result: ResultRow | None, keys: Sequence[str]) -> float | None:
+    told = (result.value(key) for key in keys) if result is not None else ()
+    return next((value for value in told if value is not None), None)
 
 
 @require_http_methods(["GET", "POST"])
@@ -132,7 +167,13 @@ def _keep(request: HttpRequest) -> HttpResponse:
             raise _Gone
         if kept.size > settings.AT_ONCE_BYTES:
             return begin_import(kept=kept, by=by).get_absolute_url()
-        return import_texts(sources=kept.sources, by=by).get_absolute_url()
+        made = import_texts(
+            sources=kept.sources,
+            by=by,
+            question=request.POST.get("question", "")[:300],
+            arm=request.POST.get("arm", "")[:120],
+        )
+        return made.get_absolute_url()
 
     try:
         address = once(request, by, make)
@@ -164,11 +205,41 @@ def _shown(kept: pending.PendingTexts) -> dict[str, Any]:
         "damaged": sum(len(reading.damaged) for reading in readings),
         "plan": planned,
         "makes": summary_of(planned) if planned.arms else "",
+        "names": _names(planned, readings),
         "server_arms": _server_arms(planned),
         "ticket": kept.ticket,
         "size": kept.size,
         "problem": "" if planned.arms else nothing_in(texts, kept.sources),
+        "command": None if planned.arms else command_alone(readings),
     }
+
+
+def _names(planned: Plan, readings: Sequence[Reading]) -> dict[str, str]:
+    """A question and a name to begin with, of what the texts tell: model, engine, date."""
+    if not planned.arms:
+        return {}
+    server = planned.arms[0].server
+    known = {name: "" if value == UNKNOWN else value
+             for name, value in (("engine", server.engine), ("model", server.model))}  # fmt: skip
+    version = str(server.effective.get("version") or "")
+    steps = spec_words(
+        {
+            "spec_num_steps": server.flags.get("--speculative-num-steps"),
+            "spec_algorithm": server.flags.get("--speculative-algorithm"),
+        }
+    )
+    alone = len(planned.arms) == 1
+    name = planned.arms[0].name
+    if name == names.stem(PASTED):
+        name = names.suggested(known["engine"], known["model"], version, steps or "") or name
+    what = names.suggested(known["engine"], known["model"], version, "")
+    found = {"arm": name} if alone else {}
+    if len(readings) > 1 or readings[0].name != PASTED or not what:
+        return found
+    times = (moment(each.time) for each in readings[0].samples[:1] if each.time)
+    day = next((found.date() for found in times if found is not None and found.year > 2000), None)
+    arms = "" if alone else f", {len(planned.arms)} arms"
+    return {**found, "question": f"How fast is {what}{arms}{f', {day}' if day else ''}?"}
 
 
 def _beginning(kept: pending.PendingTexts) -> dict[str, Any]:
@@ -245,12 +316,32 @@ def _server_arms(planned: Plan) -> list[dict[str, Any]]:
             "flags": flat(arm.server.flags),
             "env": flat(arm.server.env),
             "effective": flat(arm.server.effective),
-            "untyped": arm.server.untyped,
+            "untyped": near_misses(arm.server),
             "client": [(name.replace("_", " "), value) for name, value in _client(arm.client)],
             "launches": arm.launches,
         }
         for arm in planned.arms
     ]
+
+
+def near_misses(server: Server) -> list[tuple[str, str]]:
+    """Flags that are not known here, each with the one that may have been meant."""
+    return [(flag, meant(server.engine, flag, server.flags)) for flag in server.untyped]
+
+
+def command_alone(readings: Sequence[Reading]) -> dict[str, Any] | None:
+    """The server of the only launch command in texts that hold nothing to measure."""
+    told = [each for each in readings if "launch_flags" in each.context]
+    if len(told) != 1 or told[0].context.get("several_commands"):
+        return None
+    around = about_rows(told[0], (), (), alone=True)
+    server = server_of(None, None, (), alone=True, about=around)
+    if why_not_launchable(ServerConfig(engine=server.engine, model=server.model)):
+        return None
+    config = ServerConfig(
+        engine=server.engine, model=server.model, flags=dict(server.flags), env=dict(server.env)
+    )
+    return {"fields": initial_of(config), "untyped": near_misses(server)}
 
 
 def _client(client: Client) -> list[tuple[str, str]]:

@@ -29,6 +29,25 @@ _WHOLE = {
     "--max-num-seqs": (1, 10_000_000),
     "--max-model-len": (1, 10**9),
 }
+# Others that people type; not all of vLLM's, so a flag that is missing here may still be right.
+KNOWN = (
+    *(*_WHOLE, MODEL, SERVED, SPECULATION, "--gpu-memory-utilization", "--host", "--port"),
+    *("--dtype", "--quantization", "--kv-cache-dtype", "--seed", "--tokenizer", "--revision"),
+    *("--max-num-batched-tokens", "--enable-chunked-prefill", "--enable-prefix-caching"),
+    *("--enforce-eager", "--compilation-config", "--trust-remote-code", "--enable-lora"),
+    *("--enable-expert-parallel", "--swap-space", "--block-size", "--disable-log-stats"),
+    *("--no-enable-prefix-caching", "--no-enable-chunked-prefill", "--attention-backend"),
+    *("--enable-auto-tool-choice", "--tool-call-parser", "--reasoning-parser", "--load-format"),
+    *(
+        "--max-seq-len-to-capture",
+        "--scheduling-policy",
+        "--async-scheduling",
+        "--api-server-count",
+    ),
+    *("--disable-log-requests", "--chat-template", "--limit-mm-per-prompt", "--all2all-backend"),
+    *("--distributed-executor-backend", "--kv-transfer-config", "--uvicorn-log-level"),
+)
+
 _FLAG = re.compile(r"--[a-z0-9][a-z0-9._-]{0,100}")
 
 

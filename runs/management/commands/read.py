@@ -16,6 +16,12 @@ from runs.readers.broken import MOST, json_problem
 from runs.readers.reading import Reading
 from runs.readers.text import read, read_file
 
+NOTHING = (
+    "  Nothing here can be read. Read are: logs of SGLang, vLLM, llama.cpp and TensorRT-LLM "
+    "servers as they come, results of their benchmark clients as text, JSON, CSV or tables, and "
+    "any mixture."
+)
+
 
 class Command(BaseCommand):
     help = (
@@ -37,8 +43,10 @@ class Command(BaseCommand):
         for name in files:
             reading = _reading(name)
             self.stdout.write(redact_text(_words(reading)))
-            if reading.kind == "unknown" and not reading.damaged and name != "-":
-                self._say_why(Path(name))
+            if reading.kind == "unknown" and not reading.damaged:
+                self.stdout.write(NOTHING)
+                if name != "-":
+                    self._say_why(Path(name))
 
     def _say_why(self, path: Path) -> None:
         """Nothing was found: a text that begins like JSON may be broken."""
