@@ -110,6 +110,14 @@ def _clock(text: str | None) -> datetime | None:
         return None
 
 
+def seconds_between(before: str | None, here: str | None) -> float | None:
+    """Give the time from one printed stamp to another; None where one of them is not told."""
+    first, second = _clock(before), _clock(here)
+    if first is None or second is None or (first.tzinfo is None) != (second.tzinfo is None):
+        return None
+    return (second - first).total_seconds()
+
+
 def trimmed(samples: Sequence[Sample]) -> list[Sample]:
     """Give the decode lines whose throughput is a speed: those that are not partial."""
     partial = partial_windows(samples)

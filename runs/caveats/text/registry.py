@@ -49,6 +49,7 @@ from runs.caveats.text import (
     too_few_prompts,
     transfer_queue_misread,
     truncated_lines,
+    two_bursts,
     units_converted,
     version_unknown,
     within_noise,
@@ -60,6 +61,7 @@ from runs.caveats.text.paste import Paste
 RULES: tuple[Callable[[Paste], Finding | None], ...] = (
     wrong_server.find,
     restart_in_window.find,
+    two_bursts.find,
     thermal_throttle.find,
     failed_requests.find,
     retraction.find,
