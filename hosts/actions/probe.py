@@ -22,7 +22,13 @@ def probe_host(*, host: Host) -> HostFacts:
 
 
 def keep_facts(*, host: Host, data: dict[str, Any]) -> HostFacts:
-    """The host's latest facts. A machine that calls an engine simulated is called so itself."""
+    """The host's latest facts. A machine that calls an engine simulated is called so itself.
+
+    The folders of runs are asked for by people only: they stay as they were last seen.
+    """
+    before = HostFacts.objects.filter(host=host).values_list("data__run_folders", flat=True).first()
+    if before and "run_folders" not in data:
+        data = {**data, "run_folders": before}
     facts, _ = HostFacts.objects.update_or_create(
         host=host, defaults={"data": data, "probed_at": timezone.now()}
     )
@@ -35,4 +41,6 @@ def keep_facts(*, host: Host, data: dict[str, Any]) -> HostFacts:
 
 async def _facts(target: Target) -> dict[str, Any]:
     async with open_node(target) as node:
-        return await node.call("facts", {}, timeout=settings.DURATIONS.command)
+        facts = await node.call("facts", {}, timeout=settings.DURATIONS.command)
+        folders = await node.call("folders", {}, timeout=settings.DURATIONS.command)
+        return {**facts, "run_folders": {**folders, "seen": facts["time"]}}

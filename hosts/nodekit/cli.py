@@ -14,6 +14,7 @@ from .request import Json, receive
 # By module and function, imported when called for: `status` is asked often and needs little.
 COMMANDS = {
     "facts": ("facts", "facts"),
+    "folders": ("folders", "folders"),
     "start": ("start", "start"),
     "status": ("status", "status"),
     "stop": ("stop", "stop"),

@@ -7,12 +7,16 @@ import uuid
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from hosts.actions.leases import take_over
-from hosts.models import Host, HostEvent, HostLease, Installation
+from hosts.actions.probe import keep_facts, probe_host
+from hosts.models import Host, HostEvent, HostFacts, HostLease, Installation
 from runs.execution.conductor import Conductor
 from runs.models import Operation, Reason, Run, ServerConfig, State
+from runs.templatetags.folders import foreign_folders
 from tests.contract.sshd import free_port
+from tests.factories import make_person
 from tests.faults.conftest import Scene, conduct, fresh, nothing_is_left, until_state
 
 # long enough in getting ready that all four are seen at once
@@ -125,3 +129,33 @@ def test_f77_a_restored_database_jumps_past_what_the_node_has_seen(scene: Scene)
     assert Installation.current().fence == 81
     assert json.loads(fence_file(scene).read_text())["tokens"]["whole"] == 81
     nothing_is_left(run, scene.port)
+
+
+def test_f77_run_folders_that_the_database_does_not_know_are_told_and_left_alone(
+    scene: Scene,
+) -> None:
+    run = conduct(scene.run(levels=[1], requests_per_level=2))
+    folders = scene.home / ".local/state/throughline/runs"
+    strange = folders / str(uuid.uuid4()) / "1/load"
+    strange.mkdir(parents=True)
+    (strange / "log").write_text("what was measured after the backup")
+    (folders / "linked").symlink_to(strange)
+    probe_host(host=scene.host)
+    data = scene.host.facts.data
+    told = foreign_folders(data)
+    names = [each["name"] for each in told["runs"]]
+    assert strange.parts[-3] in names
+    assert str(run.uid) not in names
+    assert "linked" not in names
+    assert not any(each["alive"] for each in told["runs"] if each["name"] == strange.parts[-3])
+    assert (strange / "log").read_text() == "what was measured after the backup"
+
+    person = Client()
+    person.force_login(make_person())
+    page = person.get(scene.host.get_absolute_url()).content.decode()
+    assert "Foreign run folders" in page
+    assert strange.parts[-3] in page
+    assert str(run.uid) not in page
+    # a run asks for facts alone: the list stays as it was seen
+    keep_facts(host=scene.host, data={k: v for k, v in data.items() if k != "run_folders"})
+    assert HostFacts.objects.get(host=scene.host).data["run_folders"] == data["run_folders"]
