@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
@@ -10,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from runs.models import Campaign, Note, Run
 
-PAGE = 50
+PAGE = 30
 FOUND = 8  # runs and campaigns shown above the notes
 WORDS = 6  # of what was typed; each must be found
 
@@ -22,7 +24,7 @@ def note_list(request: HttpRequest) -> HttpResponse:
     tag = request.GET.get("tag", "").strip().lower()
     text = request.GET.get("text", "").strip()[:200]
     words = text.split()[:WORDS]
-    notes = Note.objects.newest_first().select_related("arm__campaign", "run__arm")
+    notes = Note.objects.order_by("-pk")
     if kind in Note.Kind.values:
         notes = notes.filter(kind=kind)
     if tag:
@@ -30,8 +32,12 @@ def note_list(request: HttpRequest) -> HttpResponse:
     for word in words:
         found = Q(text__icontains=word) | Q(tags__icontains=word.lstrip("#").lower())
         notes = notes.filter(found | Q(config_key__icontains=word))
+    page = Paginator(list(notes.values_list("pk", flat=True)), PAGE).get_page(
+        request.GET.get("page")
+    )
     context = {
-        "page": Paginator(notes, PAGE).get_page(request.GET.get("page")),
+        "page": page,
+        "shown": _whole(page.object_list),
         "kinds": Note.Kind.choices,
         "kind": kind,
         "tag": tag,
@@ -40,6 +46,12 @@ def note_list(request: HttpRequest) -> HttpResponse:
         "runs": runs_with(words),
     }
     return render(request, "runs/note_list.html", context)
+
+
+def _whole(ids: Any) -> list[Note]:
+    """The notes of a page. Texts are searched once: a count beside it would search them again."""
+    shown = Note.objects.newest_first().filter(pk__in=list(ids))
+    return list(shown.select_related("arm__campaign", "run__arm"))
 
 
 def _has_tag(tag: str) -> Q:
