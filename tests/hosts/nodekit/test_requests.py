@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from hosts.nodekit import gpus, machine, proc, rundir
+from hosts.nodekit import machine, proc, rundir
 
 from .conftest import PYTHON, Node
 
@@ -119,7 +119,7 @@ def test_facts_find_an_installed_engine(node: Node, tmp_path: Path) -> None:
 def test_gpus_come_from_nvidia_smi(node: Node, tmp_path: Path) -> None:
     tool = tmp_path / "bin/nvidia-smi"
     tool.parent.mkdir()
-    tool.write_text("#!/bin/sh\necho '0, NVIDIA H200, GPU-1, 143771, 580.10'\n")
+    tool.write_text("#!/bin/sh\necho '0, GPU-1, 143771, 580.10, NVIDIA H200'\n")
     tool.chmod(0o755)
     node.env["PATH"] = f"{tool.parent}:{node.env['PATH']}"
     facts = node.call("facts")
@@ -129,7 +129,7 @@ def test_gpus_come_from_nvidia_smi(node: Node, tmp_path: Path) -> None:
     tool.write_text("#!/bin/sh\necho 'No devices were found'; exit 6\n")
     facts = node.call("facts")
     assert facts["gpus"] == []
-    assert facts["gpu_note"] == "nvidia-smi failed: No devices were found"
+    assert facts["gpu_note"] == "nvidia-smi failed with exit status 6: No devices were found"
 
 
 def test_a_missing_nvidia_smi_is_a_note(node: Node, tmp_path: Path) -> None:
@@ -138,8 +138,14 @@ def test_a_missing_nvidia_smi_is_a_note(node: Node, tmp_path: Path) -> None:
     assert (facts["gpus"], facts["gpu_note"]) == ([], "nvidia-smi is not installed")
 
 
-def test_what_nvidia_smi_cannot_tell_is_unknown() -> None:
-    [card] = gpus.parse("1, GRID A100, GPU-2, [N/A], [Unknown Error]\nWarning: something\n")
+def test_what_nvidia_smi_cannot_tell_is_unknown(node: Node, tmp_path: Path) -> None:
+    tool = tmp_path / "bin/nvidia-smi"
+    tool.parent.mkdir()
+    row = "1, GPU-2, [N/A], [Unknown Error], GRID A100"
+    tool.write_text(f"#!/bin/sh\necho '{row}'\necho 'Warning: something'\n")
+    tool.chmod(0o755)
+    node.env["PATH"] = f"{tool.parent}:{node.env['PATH']}"
+    [card] = node.call("facts")["gpus"]
     assert (card["index"], card["memory_bytes"], card["driver"]) == (1, None, None)
 
 
