@@ -5,12 +5,29 @@ come twice, late or never (docs/decisions.md, "Celery rings a bell").
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 
 from django.conf import settings
+from kombu.transport.redis import Channel
+
+_parameters = Channel._connparams
+
+
+def _of_an_open_connection(self: Channel, *args: Any, **options: Any) -> Any:
+    """A worker whose Redis dies acknowledges and puts back what it held on the closed connection.
+
+    kombu stumbles over that with an AttributeError, which ends the worker; it copes with this.
+    """
+    if self.connection is None or self.connection.client is None:
+        raise ConnectionError("the connection to the broker is closed")
+    return _parameters(self, *args, **options)
+
+
+Channel._connparams = _of_an_open_connection  # type: ignore[method-assign]
 
 
 def broker_url(redis_url: str) -> str:

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import redis
@@ -18,6 +19,7 @@ from runs.execution import ledger, verbs
 from runs.models import Event, Leader, LogStream, Operation, Run, Sample, State
 from tests.faults.conftest import Scene, all_is_right, nothing_is_left
 from tests.faults.stack import SCALE, Stack
+from webapp.embedded import redis as embedded
 
 LONG = {"levels": [4], "requests_per_level": 48, "max_tokens": 48}
 CLAIM_S = 30.0 * SCALE
@@ -57,6 +59,34 @@ def test_f04_a_conductor_killed_while_it_reads_loses_and_doubles_no_line(
     ended = ends_well(scene, stack, run)
     assert ended.claim_epoch == 4
     assert len(LogStream.objects.get(attempt__run=run, role="server").hashed) >= 3
+
+
+@pytest.mark.faults
+@pytest.mark.slow
+def test_f13_a_worker_outlives_a_redis_that_dies_while_it_works(
+    scene: Scene, stack: Stack, tmp_path: Path
+) -> None:
+    """Again and again, as only some of its deaths find the worker with a message in hand."""
+    folder = tmp_path / "redis"
+    server = embedded.start(folder)
+    stack.redis_url = embedded.embedded_url(folder)
+    try:
+        worker = stack.worker("check-ready.carried-out=sleep:3")
+        stack.conductor()
+        run = scene.run(env={"SIM_STARTUP_S": "20"})
+        stack.until_state(run, State.WAITING_READY)
+        for _ in range(4):
+            time.sleep(2.0)
+            server.kill()
+            server.wait()
+            time.sleep(0.5)
+            server = embedded.start(folder)
+        ends_well(scene, stack, run)
+        assert worker.process.poll() is None, worker.said()
+    finally:
+        stack.close()
+        server.kill()
+        server.wait()
 
 
 @pytest.mark.faults
