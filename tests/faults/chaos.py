@@ -119,6 +119,7 @@ class Chaos:
         self.conductors: list[Started] = []
         self.n = 0
         self.told: list[str] = []
+        self.fallen: list[str] = []  # what ended though nobody had struck it
         self.heal()
 
     @property
@@ -149,6 +150,9 @@ class Chaos:
             node.start()
         if self.web is None or self.web.process.poll() is not None:
             self.web = self.stack.web(self.web_port)
+        for each in [*self.workers, *self.conductors]:
+            if each.process.poll() is not None:
+                self.fallen.append(f"{each.log.name} ended by itself: {each.said()[-2000:]}")
         self.workers = [each for each in self.workers if each.process.poll() is None]
         self.conductors = [each for each in self.conductors if each.process.poll() is None]
         while len(self.workers) < 2:
@@ -158,17 +162,22 @@ class Chaos:
             self.n += 1
             self.conductors.append(self.stack.conductor(name=f"c{self.n}"))
 
+    def _out_of(self, several: list[Started]) -> Started:
+        victim = self.dice.choice(several)
+        several.remove(victim)
+        return victim
+
     def kill_a_worker(self) -> None:
-        self.dice.choice(self.workers).kill()
+        self._out_of(self.workers).kill()
 
     def kill_a_conductor(self) -> None:
-        self.dice.choice(self.conductors).kill()
+        self._out_of(self.conductors).kill()
 
     def end_a_worker(self) -> None:
-        self.dice.choice(self.workers).end()
+        self._out_of(self.workers).end()
 
     def end_a_conductor(self) -> None:
-        self.dice.choice(self.conductors).end()
+        self._out_of(self.conductors).end()
 
     def pause_a_conductor(self) -> None:
         victim = self.dice.choice(self.conductors)

@@ -141,6 +141,7 @@ def test_chaos(tmp_path: Path, stack: Stack, nodes: list[Node]) -> None:
         for run, place in ends
         if (why := why_wrong(run, place.node))
     ]
+    assert chaos.fallen == [], story
     assert wrong == [], story + stack.words()
     assert complaints([node.home for node in nodes]) == [], story
     assert not HostLease.objects.exists(), story
