@@ -61,6 +61,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     var = tmp_path_factory.mktemp("demo") / "var"
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SECRET_KEY", raising=False)  # the demo makes its own
+        patch.delenv("THROUGHLINE_LOOPBACK_HOSTS", raising=False)  # and allows its own node
         with demo(var) as link:
             yield Stack(var, link)
 
