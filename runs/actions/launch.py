@@ -59,11 +59,13 @@ def launch_campaign(
     by: Person | None,
     share_gpus: bool = False,
     smoke: tuple[str, str] = ("", ""),
+    limits: dict[str, float] | None = None,
 ) -> Campaign:
     """Store the campaign, its arms and one queued run per launch, interleaved A B B A.
 
     ``share_gpus``: runs start although others hold memory on their GPUs. ``smoke`` is the
-    readiness check's own question and what its answer must hold.
+    readiness check's own question and what its answer must hold. ``limits`` are seconds, by the
+    keys of :attr:`Campaign.limits`; the house's hold for what it does not name.
     """
     if not host.can_connect:
         raise Refused(f"{host} cannot be reached: it has no address or no confirmed key.", "host")
@@ -74,6 +76,7 @@ def launch_campaign(
         share_gpus=share_gpus,
         smoke_question=smoke[0],
         smoke_answer=smoke[1],
+        limits=limits or {},
     )
     workload.save()
     made = [_add_arm(campaign, i, arm, workload, host) for i, arm in enumerate(arms)]

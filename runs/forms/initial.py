@@ -10,6 +10,7 @@ from runs.drivers.registry import DRIVERS
 from runs.engines.registry import ENGINES
 from runs.engines.sglang.launch import tokens
 from runs.forms.environment import written
+from runs.forms.limits import initial_limits
 from runs.forms.place import place_of
 from runs.models import Arm, ServerConfig
 
@@ -63,6 +64,7 @@ def initial_like(arm: Arm) -> dict[str, Any]:
         "env": written(env),
         "smoke_question": arm.campaign.smoke_question,
         "smoke_answer": arm.campaign.smoke_answer,
+        **initial_limits(arm.campaign.limits),
         "gpus": _list(gpus),
         "host": arm.host.name,
         "share_gpus": arm.campaign.share_gpus,

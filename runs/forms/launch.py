@@ -12,6 +12,7 @@ from runs.engines.registry import ENGINES
 from runs.engines.smoke import USUAL
 from runs.forms.arms import ArmsRefused, PlannedArm, plan_arms
 from runs.forms.environment import EnvironmentField
+from runs.forms.limits import LimitsForm
 from runs.forms.load import LoadForm
 from runs.forms.numbers import DecimalPointField, WholeField, WholesField
 from runs.forms.place import PlaceForm
@@ -34,7 +35,7 @@ class HostField(forms.ModelChoiceField):
         return f"{obj} (simulated)" if obj.simulated else str(obj)
 
 
-class LaunchForm(PlaceForm, LoadForm):
+class LaunchForm(PlaceForm, LoadForm, LimitsForm):
     """``arms`` are planned as far as the fields allow, whether or not the rest is right."""
 
     question = forms.CharField(

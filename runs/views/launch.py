@@ -126,6 +126,7 @@ def _launch(form: LaunchForm, request: HttpRequest) -> str:
         host=told["host"],
         repeats=told["repeats"],
         share_gpus=told["share_gpus"],
+        limits=form.limits(),
         by=person(request),
     )
     failpoint("launch.made")
