@@ -12,10 +12,12 @@ from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import close_old_connections
 
 from hosts.links import Links, target_of
 from hosts.node import Node
 from hosts.transport.errors import CommandTimedOut, LinkLost
+from hosts.transport.protocol import Target
 
 T = TypeVar("T")
 
@@ -46,7 +48,7 @@ class Pool:
     @asynccontextmanager
     async def open(self, host: int) -> AsyncIterator[Node]:
         """The host's node, over the kept link if that is alive and leads where it should."""
-        await self._links.stay_true(host, await sync_to_async(target_of)(host))
+        await self._links.stay_true(host, await sync_to_async(_target_now)(host))
         node = await self._links.node(host)
         self._users[host] += 1
         try:
@@ -79,6 +81,12 @@ class Pool:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._loop.run_forever, name="links", daemon=True).start()
             return self._loop
+
+
+def _target_now(host: int) -> Target:
+    """Here nobody closes a connection to the database that has died, as Celery does."""
+    close_old_connections()
+    return target_of(host)
 
 
 POOL = Pool()

@@ -15,7 +15,7 @@ class Durations:
 
     connect: float = 15.0  # TCP and key exchange; longer means a dead or filtered address
     login: float = 20.0  # authentication on a busy node
-    keepalive: float = 10.0  # three missed ones end the link: 30 s to notice a dead peer
+    keepalive: float = 9.0  # three unanswered ones end the link: 36 s to notice a dead peer
     command: float = 30.0  # one control command on a node
     verb: float = 60.0  # one operation of a worker, its soft limit
     heartbeat: float = 10.0  # a conductor renews its claims, a worker its operation

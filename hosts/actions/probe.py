@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from hosts.links import open_node
-from hosts.models import Host, HostFacts
+from hosts.models import Host, HostFacts, HostLink
 from hosts.transport.protocol import Target
 
 
@@ -18,7 +18,10 @@ def probe_host(*, host: Host) -> HostFacts:
 
     Raises TransportError or KitError; both tell in a sentence what happened and what to do.
     """
-    return keep_facts(host=host, data=async_to_sync(_facts)(host.target()))
+    target = host.target()
+    data = async_to_sync(_facts)(target)
+    HostLink.saw(host.pk, target, None)  # runs that wait for a person go on
+    return keep_facts(host=host, data=data)
 
 
 def keep_facts(*, host: Host, data: dict[str, Any]) -> HostFacts:

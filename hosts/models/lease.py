@@ -23,7 +23,8 @@ def machines() -> dict[int, str]:
     machine = {pk: told.get(pk) or "" for pk in Host.objects.values_list("pk", flat=True)}
     same_key: dict[str, list[int]] = {}
     for public, pk in HostKey.objects.order_by("host_id").values_list("public", "host_id"):
-        same_key.setdefault(public, []).append(pk)
+        if pk in machine:  # not one that was added a moment ago
+            same_key.setdefault(public, []).append(pk)
     for hosts in same_key.values():
         known = next((machine[pk] for pk in hosts if machine[pk]), f"host {hosts[0]}")
         machine |= {pk: machine[pk] or known for pk in hosts}

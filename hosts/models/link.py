@@ -19,6 +19,7 @@ from hosts.transport.errors import (
     TransportError,
 )
 from hosts.transport.protocol import Target
+from hosts.transport.sentences import NOTHING
 
 TRIES = 3  # refused logins in a row, then a person is asked: more could lock the login out
 
@@ -57,6 +58,11 @@ def words_changed(state: LinkState, text: str) -> models.Q:
     return ~models.Q(link=state, link_text=text)
 
 
+def words(text: str) -> str:
+    """A transport error's sentences, as they are true beside a run that is under way."""
+    return text.replace(f"{NOTHING} ", "")[:600]
+
+
 class HostLink(models.Model):
     """One row a host, written by whoever tries to connect.
 
@@ -90,8 +96,7 @@ class HostLink(models.Model):
                 link=LinkState.OK, link_since=Now(), link_text="", refusals=0
             )
             return
-        state = LinkState.of(error.reason)
-        text = error.message[:600]
+        state, text = LinkState.of(error.reason), words(error.message)
         cls.objects.get_or_create(host_id=host)
         if isinstance(error, LoginRefused) and not isinstance(error, KeyUnusable):
             known = When(tried_with=digest(target), then=F("refusals") + 1)

@@ -33,6 +33,9 @@ class TransportError(Exception):
         self.stdout = stdout
         self.stderr = stderr
 
+    def __str__(self) -> str:
+        return self.message  # the hop that it is about may have been named since
+
 
 class Unreachable(TransportError):
     """No SSH login could even be tried, or it was never answered. Nothing was started."""

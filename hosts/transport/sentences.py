@@ -22,7 +22,7 @@ from hosts.transport.protocol import MAX_JUMPS, Completed, Limits, Target
 
 ADMINISTRATIVELY_PROHIBITED = 1  # RFC 4254, 5.1
 
-_NOTHING = "Nothing was started there."
+NOTHING = "Nothing was started there."
 
 
 def place(target: Target) -> str:
@@ -52,12 +52,12 @@ def no_way_on(target: Target, code: int, detail: str) -> Unreachable:
     jump, where = place(target.jump), endpoint(target.address, target.port)
     if code == ADMINISTRATIVELY_PROHIBITED:
         return Unreachable(
-            f"{jump} let us in but forbids a connection to {where} ({detail}). {_NOTHING} "
+            f"{jump} let us in but forbids a connection to {where} ({detail}). {NOTHING} "
             "Its SSH server must allow TCP forwarding for this user (AllowTcpForwarding, "
             "PermitOpen)."
         )
     return Unreachable(
-        f"{jump} let us in but cannot reach {where} ({detail}). {_NOTHING} "
+        f"{jump} let us in but cannot reach {where} ({detail}). {NOTHING} "
         "Check address and port as the jump host sees them, and that the machine is up."
     )
 
@@ -78,7 +78,7 @@ def no_node_there(why: str) -> Unreachable:
 
 def no_connection(where: str, detail: str) -> Unreachable:
     return Unreachable(
-        f"{where} cannot be reached ({detail}). {_NOTHING} "
+        f"{where} cannot be reached ({detail}). {NOTHING} "
         "Check address and port, and that the machine is up and its SSH server is running."
     )
 
@@ -86,7 +86,7 @@ def no_connection(where: str, detail: str) -> Unreachable:
 def no_answer(where: str, seconds: float) -> Unreachable:
     return Unreachable(
         f"{where} did not answer within {seconds:g} s. The machine is off, or a firewall drops "
-        f"what we send. {_NOTHING} Check address, port and firewall."
+        f"what we send. {NOTHING} Check address, port and firewall."
     )
 
 
@@ -106,7 +106,7 @@ def no_login(
 def slow_login(where: str, seconds: float) -> Unreachable:
     return Unreachable(
         f"{where} accepts connections but completed no SSH login within {seconds:g} s. It is "
-        f"overloaded or hangs, or another service has that port. {_NOTHING} "
+        f"overloaded or hangs, or another service has that port. {NOTHING} "
         "Look at the machine, then try again."
     )
 
@@ -114,7 +114,7 @@ def slow_login(where: str, seconds: float) -> Unreachable:
 def dropped_before_login(where: str, detail: str) -> Dropped:
     return Dropped(
         f"{where} ended the connection before the login was done ({detail}). Too many logins at "
-        f"once, a block list, or no SSH server on that port. {_NOTHING} "
+        f"once, a block list, or no SSH server on that port. {NOTHING} "
         "Wait a little, then look at the log of its SSH server."
     )
 
@@ -123,7 +123,7 @@ def refused(target: Target) -> LoginRefused:
     offered = f"the key {target.key_path or f'of agent {target.agent_path}'}"
     return LoginRefused(
         f"{place(target)} refused the login with {offered}. The machine is the right one, but its "
-        f"authorized_keys does not list our public key for user {target.user}. {_NOTHING} "
+        f"authorized_keys does not list our public key for user {target.user}. {NOTHING} "
         "Add the public key there, or correct user or key."
     )
 

@@ -15,7 +15,7 @@ from hosts.fence import Fence
 from hosts.launchers.process import LOGS
 from hosts.models import HostLease, HostLink, Installation, LinkState
 from hosts.models.lease import machines, meet
-from hosts.models.link import long_out, trouble, words_changed
+from hosts.models.link import long_out, trouble, words, words_changed
 from hosts.nodekit.failpoints import failpoint
 from runs.actions.move import move
 from runs.live import announce
@@ -66,7 +66,8 @@ _Claim = tuple[str, tuple[int, ...], int | None]
 
 
 def _claim(machine: dict[int, str], host: int, what: HostLease | ServerConfig) -> _Claim:
-    return machine[host], tuple(what.gpus), what.port
+    known = machine.get(host, f"host {host}")  # it may have been added a moment ago
+    return known, tuple(what.gpus), what.port
 
 
 def _meets_any(wanted: _Claim, claims: set[_Claim]) -> bool:
@@ -228,7 +229,7 @@ def note_link(run: Run, reason: str | None, text: str = "") -> None:
             link=LinkState.OK, link_since=Now(), link_text=""
         )
     else:
-        link, text = LinkState.of(reason), text[:600]
+        link, text = LinkState.of(reason), words(text)
         changed = rows.filter(words_changed(link, text)).update(
             link=link, link_since=trouble(link), link_text=text
         )

@@ -109,8 +109,8 @@ class Story:
             # of an earlier telling; without it the host is never free
             await sync_to_async(ledger.plan_again)(planned)
         first = kind == Operation.Kind.PREPARE
-        if first and planned.state == Operation.State.PLANNED:
-            await self._reach_first()
+        if planned.state == Operation.State.PLANNED:
+            await (self._reach_first() if first else self._reach())
         while True:
             done = await self._await_end(planned)
             if done.state == Operation.State.DONE:

@@ -34,6 +34,7 @@ class Sweeps:
         self.holder = holder
         self.links = links
         self._next: dict[str, float] = {}
+        self._looking: asyncio.Task[list[Run]] | None = None
 
     async def sweep(self) -> list[Run]:
         """Do what is due, if the lease is ours; the LOST runs claimed for late evidence."""
@@ -47,10 +48,24 @@ class Sweeps:
             await sync_to_async(Sign.clear if taken else Sign.since)(Sign.BROKER_AWAY)
         if self._is_due("late", settings.DURATIONS.late_look):
             await settle_forgotten(self.links)
-            return await self._returned()
-        return []
+            if self._looking is None:
+                self._looking = asyncio.create_task(self._returned())
+        return await self._found()
+
+    async def _found(self) -> list[Run]:
+        """What the look at lost runs has found; nodes that do not answer hold up nothing else."""
+        if self._looking is None:
+            return []
+        await asyncio.wait([self._looking], timeout=settings.DURATIONS.sweep)
+        if not self._looking.done():
+            return []
+        looking, self._looking = self._looking, None
+        return looking.result()
 
     async def let_go(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
         await sync_to_async(Leader.let_go)(NAME, self.holder)
 
     def _is_due(self, what: str, every: float) -> bool:

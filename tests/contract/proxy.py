@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,17 +15,22 @@ class Proxy:
 
     def __init__(self, to_port: int) -> None:
         self.port = 0
-        self._to_port = to_port
+        self.to_port = to_port
+        self.refusing = False
+        self.accepted: list[float] = []  # when connections were made, on the monotonic clock
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._writers: list[asyncio.StreamWriter] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.accepted.append(time.monotonic())
         try:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._to_port)
+            if self.refusing:
+                raise ConnectionRefusedError
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.to_port)
         except OSError:
-            writer.transport.abort()  # nobody is there: nor are we
+            writer.transport.abort()
             return
         self._writers += [writer, far_writer]
         for source, to in ((reader, far_writer), (far_reader, writer)):

@@ -50,7 +50,7 @@ UsePAM no
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
-MaxStartups 100
+MaxStartups {startups}
 LogLevel VERBOSE
 """
 
@@ -116,7 +116,7 @@ class Sshd:
             self.process.wait()
 
 
-def start(dir: Path, extra: str = "") -> Sshd:
+def start(dir: Path, extra: str = "", startups: str = "100") -> Sshd:
     """Keys, configuration (with ``extra`` lines), server; returns once the port answers."""
     home = dir / "home"
     home.mkdir(parents=True, mode=0o700)
@@ -132,7 +132,8 @@ def start(dir: Path, extra: str = "") -> Sshd:
     sftp = next(filter(os.path.exists, SFTP_SERVERS))
     for _ in range(5):  # the port is free now; somebody else may take it before sshd does
         port = free_port()
-        config = CONFIG.format(port=port, dir=dir, sftp=sftp, path=PATH) + extra
+        told = CONFIG.format(port=port, dir=dir, sftp=sftp, path=PATH, startups=startups)
+        config = told + extra
         (dir / "sshd_config").write_text(config)
         server = _spawn(dir, port)
         if server is not None:

@@ -126,12 +126,17 @@ def scene(transactional_db: None, node: demo.DemoProcess, free_port: int) -> Sce
 Meanwhile = Callable[[Conductor, Run], Any]
 
 
-def conduct(run: Run, meanwhile: Meanwhile | None = None, name: str = "conductor") -> Run:
+def conduct(
+    run: Run,
+    meanwhile: Meanwhile | None = None,
+    name: str = "conductor",
+    seconds: float = END_S,
+) -> Run:
     """Conduct until the run has ended, with something happening meanwhile; the run as it is."""
 
     async def story() -> None:
         conductor = Conductor(name)
-        until = time.monotonic() + END_S
+        until = time.monotonic() + seconds
         ended = False
 
         def go_on() -> bool:

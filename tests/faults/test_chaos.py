@@ -86,7 +86,7 @@ def why_wrong(run: Run, node: Node) -> str:
         meanwhile = any(begun.timestamp() < at < ended for at in node.reboots)
         return "" if meanwhile else "nobody rebooted its node"
     prepared = Operation.objects.filter(attempt=attempt, kind=Operation.Kind.PREPARE)
-    if run.state == State.FAILED and prepared.filter(state="failed").exists():
+    if run.state == State.FAILED and not prepared.filter(state="done").exists():
         # nothing was started, as the node was away at that very moment: an honest end
         near = any(begun.timestamp() - 60 < at < ended for at in node.away)
         return "" if near else "its node was there"

@@ -58,7 +58,7 @@ def test_f61_a_runs_page_shows_both_keys_and_the_way_to_confirm(member: Client) 
 
 def test_f62_a_runs_page_has_a_button_to_try_again(member: Client) -> None:
     run = in_trouble("login-refused")
-    HostLink.objects.create(host=run.host, refusals=3)
+    HostLink.objects.create(host=run.host, refusals=3, tried_with="a login")
     page = text(member.get(run.get_absolute_url()))
     assert "no more are tried" in page and "Try again" in page
     member.post(f"/runs/{run.pk}/try-again/")
