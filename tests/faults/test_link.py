@@ -26,7 +26,7 @@ from tests.faults.wire import Wire, running_wire
 from webapp.durations import Durations
 
 SCALE = 0.05  # 1:20
-SOME = {"levels": [4], "requests_per_level": 24, "max_tokens": 48}  # some ten seconds
+SOME = {"levels": [4], "requests_per_level": 16, "max_tokens": 32}  # some seconds
 
 
 class Machine:
@@ -122,7 +122,7 @@ def test_f27_a_half_open_link_is_noticed_within_40_s(scene: Scene, wire: Wire) -
         assert (await fresh(run)).state == State.MEASURING
         wire.restore()
 
-    run = conduct(scene.run(**SOME), meanwhile)
+    run = conduct(scene.run(**SOME), meanwhile, seconds=150)
     print(f"noticed after {noticed:.2f} s, {noticed / SCALE:.0f} s at full scale")
     assert noticed <= 40 * SCALE + 0.3
     assert run.state == State.SUCCEEDED, run.reason_text
@@ -210,7 +210,7 @@ def test_f61_a_changed_key_stops_all_logins_and_the_run_goes_on_once_it_is_confi
         await sync_to_async(confirm_host_key)(host=scene.host, public=public, by=None)
         await until("back", lambda: link_of(run) == Run.Link.OK)
 
-    run = conduct(scene.run(**SOME), meanwhile)
+    run = conduct(scene.run(**SOME), meanwhile, seconds=150)
     assert run.state == State.SUCCEEDED, run.reason_text
     nothing_is_left(run, scene.port)
     stored_equals_node(scene, run)
@@ -239,7 +239,7 @@ def test_f62_a_refused_login_is_tried_three_times_and_goes_on_when_a_person_says
         assert await sync_to_async(try_again)(host=scene.host, by=None)
         await until("back", lambda: link_of(run) == Run.Link.OK)
 
-    run = conduct(scene.run(**SOME), meanwhile)
+    run = conduct(scene.run(**SOME), meanwhile, seconds=150)
     assert run.state == State.SUCCEEDED, run.reason_text
     nothing_is_left(run, scene.port)
     stored_equals_node(scene, run)
@@ -263,5 +263,5 @@ def test_f62_a_changed_login_reaches_a_run_that_is_under_way(
         await Host.objects.aupdate(key_path=str(other))
         await until("back", lambda: link_of(run) == Run.Link.OK)
 
-    run = conduct(scene.run(**SOME), meanwhile)
+    run = conduct(scene.run(**SOME), meanwhile, seconds=150)
     assert run.state == State.SUCCEEDED, run.reason_text
