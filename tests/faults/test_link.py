@@ -149,7 +149,7 @@ def test_f28_twenty_short_partitions_make_no_storm_of_connections(
             assert (await fresh(run)).state == State.MEASURING
         made.extend(wire.accepted[before:])
 
-    run = conduct(scene.run(**SOME | {"requests_per_level": 120}), meanwhile, seconds=240)
+    run = conduct(scene.run(**SOME | {"requests_per_level": 400}), meanwhile, seconds=240)
     gaps = [later - earlier for earlier, later in pairwise(made)]
     print(f"{len(made)} connections, the closest {min(gaps) / SCALE:.1f} s apart at full scale")
     assert min(gaps) >= scaled.pace * 0.9
