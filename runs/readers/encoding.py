@@ -24,10 +24,11 @@ _PACKED = (
 def encoding_of(head: bytes) -> str | None:
     """Name the encoding of a text with more than a byte a character; None for any other.
 
-    Without a mark at its beginning a text of plain letters tells it by every other byte being zero.
+    A mark alone is no proof, since any bytes may begin so: its letters have zeros beside them.
+    Without a mark a text of plain letters tells it by every other byte being zero.
     """
     for mark, name in _MARKS:
-        if head.startswith(mark):
+        if head.startswith(mark) and 0 in head[len(mark) : _LOOKED_AT]:
             return name
     head = head[:_LOOKED_AT]
     half = len(head) // 2

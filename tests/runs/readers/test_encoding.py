@@ -59,3 +59,10 @@ def test_a_packed_file_is_named_and_not_guessed_at(tmp_path: Path) -> None:
         assert [each.reason for each in reading.damaged] == [
             f"a.bin is packed with {word}: unpack it, and read what is in it"
         ]
+
+
+def test_a_mark_before_bytes_of_one_letter_each_is_no_encoding() -> None:
+    assert (
+        encoding_of(b"\xff\xfe\xed\xa0\x80\n[2026-11-29 16:37:00] Decode batch, #running-req: 4")
+        is None
+    )
