@@ -6,6 +6,9 @@ Everything else is real: SSH, node kit, supervisor, simulated engine, database o
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
 import socket
 import threading
 import time
@@ -22,6 +25,7 @@ from django.db import connections
 from hosts.fingerprint import fingerprint
 from hosts.models import Host, HostKey, HostLease
 from hosts.nodekit.failpoints import Failpoint
+from hosts.nodekit.proc import look
 from hosts.pool import POOL
 from runs.actions.launch import NewArm, launch_campaign
 from runs.execution.conductor import Conductor
@@ -105,8 +109,18 @@ class Scene:
         return campaign.runs.get()
 
 
+def end_jobs(home: Path) -> None:
+    """What a failed test has left on the node, so that it fails alone."""
+    for path in home.glob(".local/state/throughline/runs/*/*/*/started.json"):
+        record = json.loads(path.read_bytes())
+        leader = look(record["pid"])
+        if leader is not None and leader.start_time == record["start_time"]:
+            with suppress(ProcessLookupError):
+                os.killpg(record["pgid"], signal.SIGKILL)
+
+
 @pytest.fixture
-def scene(transactional_db: None, node: demo.DemoProcess, free_port: int) -> Scene:
+def scene(transactional_db: None, node: demo.DemoProcess, free_port: int) -> Iterator[Scene]:
     target = node.target
     # each test has a database of its own, and with it is another installation
     (node.home / ".local/state/throughline/fence/host").unlink(missing_ok=True)
@@ -120,7 +134,8 @@ def scene(transactional_db: None, node: demo.DemoProcess, free_port: int) -> Sce
     )
     (key,) = target.host_keys
     HostKey.objects.create(host=host, public=key, fingerprint=fingerprint(key))
-    return Scene(host=host, port=free_port, home=node.home)
+    yield Scene(host=host, port=free_port, home=node.home)
+    end_jobs(node.home)
 
 
 Meanwhile = Callable[[Conductor, Run], Any]

@@ -34,8 +34,9 @@ ENDLESS = {"levels": [4], "requests_per_level": 2000, "max_tokens": 64}
 def away(settings: Any, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """While it is set, no link to any node can be made."""
     settings.DURATIONS = replace(
-        settings.DURATIONS, lost_after=1.0, late_look=0.3, claim=3.0, heartbeat=0.5
-    )
+        settings.DURATIONS,
+        unreachable=0.3, lost_after=1.5, late_look=0.3, claim=3.0, heartbeat=0.5,
+    )  # fmt: skip
     gone = threading.Event()
     monkeypatch.setattr("hosts.links.connect", _unless(gone, links.connect))
     return gone
