@@ -110,18 +110,31 @@ class Scene:
 
 
 def end_jobs(home: Path) -> None:
-    """What a failed test has left on the node, so that it fails alone."""
+    """What another test has left on the node, so that each fails alone."""
+    until = time.monotonic() + 5
+    while (left := _leaders(home)) and time.monotonic() < until:
+        for pgid in left:
+            with suppress(ProcessLookupError):
+                os.killpg(pgid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def _leaders(home: Path) -> list[int]:
+    """The groups of the jobs that still live."""
+    found = []
     for path in home.glob(".local/state/throughline/runs/*/*/*/started.json"):
         record = json.loads(path.read_bytes())
         leader = look(record["pid"])
-        if leader is not None and leader.start_time == record["start_time"]:
-            with suppress(ProcessLookupError):
-                os.killpg(record["pgid"], signal.SIGKILL)
+        ours = leader is not None and leader.start_time == record["start_time"]
+        if ours and leader is not None and leader.state not in "ZX":
+            found.append(record["pgid"])
+    return found
 
 
 @pytest.fixture
 def scene(transactional_db: None, node: demo.DemoProcess, free_port: int) -> Iterator[Scene]:
     target = node.target
+    end_jobs(node.home)
     # each test has a database of its own, and with it is another installation
     (node.home / ".local/state/throughline/fence/host").unlink(missing_ok=True)
     host = Host.objects.create(
@@ -135,6 +148,7 @@ def scene(transactional_db: None, node: demo.DemoProcess, free_port: int) -> Ite
     (key,) = target.host_keys
     HostKey.objects.create(host=host, public=key, fingerprint=fingerprint(key))
     yield Scene(host=host, port=free_port, home=node.home)
+    POOL.close()
     end_jobs(node.home)
 
 

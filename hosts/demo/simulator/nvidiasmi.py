@@ -109,13 +109,22 @@ def servers() -> list[dict[str, Any]]:
         try:
             with open(path) as file:
                 told = json.load(file)
-            if not os.path.exists(f"/proc/{told['server']}"):
+            if not _lives(told["server"]):
                 os.unlink(path)
                 continue
         except (OSError, ValueError):
             continue  # of a server that has just gone
         found.append(told)
     return found
+
+
+def _lives(pid: int) -> bool:
+    """A process that nobody has waited for yet holds no memory any more."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":
