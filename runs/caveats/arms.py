@@ -1,6 +1,6 @@
 """What rules about a comparison are given: one entry for each arm, the baseline first."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -30,3 +30,30 @@ class ArmFacts:
 def shared(one: Mapping[int, float] | None, two: Mapping[int, float] | None) -> list[int]:
     """Levels of which both tell."""
     return sorted(set(one or {}) & set(two or {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """How far apart an arm's value at one level is from the baseline's."""
+
+    size: float
+    level: int
+    arm: ArmFacts
+    one: float  # of the baseline
+    two: float  # of the arm
+
+
+def widest(
+    arms: Sequence[ArmFacts],
+    values: Callable[[ArmFacts], Mapping[int, float] | None],
+    apart: Callable[[float, float], float],
+) -> Gap | None:
+    """Where an arm is farthest from the baseline; None if they share no level."""
+    base = values(arms[0]) or {}
+    gaps = []
+    for arm in arms[1:]:
+        own = values(arm) or {}
+        for level in shared(base, own):
+            size = apart(base[level], own[level])
+            gaps.append(Gap(size, level, arm, base[level], own[level]))
+    return max(gaps, key=lambda gap: gap.size, default=None)

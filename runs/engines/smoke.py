@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from runs.engines.base import JSON
 
 _MAX_BODY = 512 * 1024
+_QUESTION_S = 3.0
 _GENERATION_S = 30.0
 
 
@@ -56,6 +57,23 @@ class Smoke:
 
 
 USUAL = Smoke()
+
+
+def get(name: str, path: str, max_bytes: int = _MAX_BODY) -> dict[str, JSON]:
+    """Give the node kit's request for one path of the server."""
+    return {
+        "name": name,
+        "method": "GET",
+        "path": path,
+        "json": None,
+        "timeout_s": _QUESTION_S,
+        "max_bytes": max_bytes,
+    }
+
+
+def as_told(value: object) -> JSON:
+    """Give a value of an answer as evidence: a plain one as it is, any other as its text."""
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def json_object(answer: Mapping[str, object]) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runs.caveats.arms import ArmFacts, shared
+from runs.caveats.arms import ArmFacts, widest
 from runs.caveats.base import Experiment, Finding, Rule
 from runs.metrics.format import number, share
 
@@ -11,25 +11,22 @@ MAX_SHARE = 0.02
 
 def find(arms: Sequence[ArmFacts]) -> Finding | None:
     """Fire when mean output lengths at one level differ by more than 2 %."""
-    base = arms[0]
-    gaps = [
-        (abs(arm.output_lens[level] / base.output_lens[level] - 1), level, arm)
-        for arm in arms[1:]
-        for level in shared(base.output_lens, arm.output_lens)
-        if arm.output_lens and base.output_lens and base.output_lens[level]
-    ]
-    if not gaps:
+    gap = widest(arms, lambda arm: arm.output_lens, _apart)
+    if gap is None or gap.size <= MAX_SHARE:
         return None
-    gap, level, arm = max(gaps, key=lambda each: each[0])
-    if gap <= MAX_SHARE or not (arm.output_lens and base.output_lens):
-        return None
-    one, two = base.output_lens[level], arm.output_lens[level]
+    base = arms[0].name
     text = (
-        f"At concurrency {level} {base.name} generated {number(one)} tokens a request and "
-        f"{arm.name} {number(two)} ({share(gap)} apart): shorter answers are not faster ones."
+        f"At concurrency {gap.level} {base} generated {number(gap.one)} tokens a request and "
+        f"{gap.arm.name} {number(gap.two)} ({share(gap.size)} apart): shorter answers are not "
+        "faster ones."
     )
-    evidence = {"level": level, base.name: round(one, 2), arm.name: round(two, 2)}
+    evidence = {"level": gap.level, base: round(gap.one, 2), gap.arm.name: round(gap.two, 2)}
     return Finding("output-length-mismatch", text, {**evidence})
+
+
+def _apart(one: float, two: float) -> float:
+    """As a share of the baseline's; of nothing there is none."""
+    return abs(two / one - 1) if one else 0.0
 
 
 RULE: Rule[Sequence[ArmFacts]] = Rule(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from runs.caveats.arms import ArmFacts, shared
+from runs.caveats.arms import ArmFacts, widest
 from runs.caveats.base import Experiment, Finding, Rule
 from runs.metrics.format import share
 
@@ -11,24 +11,16 @@ MAX_POINTS = 0.05
 
 def find(arms: Sequence[ArmFacts]) -> Finding | None:
     """Fire when hit rates at one level differ by more than five points."""
-    base = arms[0]
-    gaps = [
-        (abs(arm.hit_rates[level] - base.hit_rates[level]), level, arm)
-        for arm in arms[1:]
-        for level in shared(base.hit_rates, arm.hit_rates)
-        if arm.hit_rates and base.hit_rates
-    ]
-    if not gaps:
+    gap = widest(arms, lambda arm: arm.hit_rates, lambda one, two: abs(two - one))
+    if gap is None or gap.size <= MAX_POINTS:
         return None
-    gap, level, arm = max(gaps, key=lambda each: each[0])
-    if gap <= MAX_POINTS or not (arm.hit_rates and base.hit_rates):
-        return None
-    one, two = base.hit_rates[level], arm.hit_rates[level]
+    base = arms[0].name
     text = (
-        f"At concurrency {level} the prefix cache answered {share(one)} of the prompt tokens of "
-        f"{base.name} and {share(two)} of {arm.name}: times to first token are not of equal work."
+        f"At concurrency {gap.level} the prefix cache answered {share(gap.one)} of the prompt "
+        f"tokens of {base} and {share(gap.two)} of {gap.arm.name}: times to first token are not "
+        "of equal work."
     )
-    evidence = {"level": level, base.name: round(one, 4), arm.name: round(two, 4)}
+    evidence = {"level": gap.level, base: round(gap.one, 4), gap.arm.name: round(gap.two, 4)}
     return Finding("prefix-cache-warm", text, {**evidence})
 
 

@@ -1,6 +1,7 @@
 """The launch flags we know by type; any other flag is passed on as it is written."""
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -104,6 +105,25 @@ def canonical(flag: str) -> str:
     if flag in SECRET_FLAGS:
         raise FlagError(flag, "a secret may not stand in a command line, where every user reads it")
     return ALIASES.get(flag, flag)
+
+
+def checked(
+    flags: Mapping[str, object],
+    spelled: Callable[[str], str],
+    valued: Callable[[str, object], FlagValue],
+) -> Flags:
+    """Give the flags in one spelling and typed, in the given order. Raises FlagError.
+
+    A value of False or None is a flag that is not there.
+    """
+    told: Flags = {}
+    for raw, value in flags.items():
+        flag = spelled(raw)
+        if flag in told:
+            raise FlagError(raw, f"says the same as another flag: {flag}")
+        if value is not None and value is not False:
+            told[flag] = valued(flag, value)
+    return told
 
 
 def typed(flag: str, value: object) -> FlagValue:

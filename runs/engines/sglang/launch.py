@@ -9,6 +9,7 @@ from runs.engines.sglang.flags import (
     Flags,
     FlagValue,
     canonical,
+    checked,
     typed,
 )
 
@@ -101,15 +102,9 @@ def validate(flags: Mapping[str, object]) -> Flags:
 
     A value of False or None is a flag that is not there.
     """
-    checked: Flags = {}
-    for raw, value in flags.items():
-        flag = canonical(raw)
-        if flag in checked:
-            raise FlagError(raw, f"says the same as another flag: {flag}")
-        if value is not None and value is not False:
-            checked[flag] = typed(flag, value)
-    _check_speculation(checked)
-    return checked
+    told = checked(flags, canonical, typed)
+    _check_speculation(told)
+    return told
 
 
 def _check_speculation(flags: Flags) -> None:

@@ -11,10 +11,8 @@ from runs.engines.base import JSON
 from runs.engines.redact import redact_text
 from runs.engines.sglang.flags import SPECS, Flags
 from runs.engines.sglang.launch import attribute, validate
-from runs.engines.smoke import USUAL, Smoke, generated, json_object
+from runs.engines.smoke import USUAL, Smoke, as_told, generated, get, json_object
 
-_MAX_BODY = 512 * 1024
-_QUESTION_S = 3.0
 # Names of one thing: the engine resolves NEXTN to EAGLE.
 _SAME_ALGORITHM = {"NEXTN": "EAGLE"}
 # Of these the absence of a flag is a statement, too.
@@ -54,24 +52,13 @@ def requests(expected: Expected) -> list[dict[str, JSON]]:
     """Give the requests for the node kit's `http`: both the new and the old info paths."""
     model = str(expected.flags.get("--served-model-name", expected.model))
     return [
-        _get("health", "/health"),
-        _get("model_info", "/model_info"),
-        _get("model_info_old", "/get_model_info"),
-        _get("server_info", "/server_info"),
-        _get("server_info_old", "/get_server_info"),
+        get("health", "/health"),
+        get("model_info", "/model_info"),
+        get("model_info_old", "/get_model_info"),
+        get("server_info", "/server_info"),
+        get("server_info_old", "/get_server_info"),
         expected.smoke.request(model),
     ]
-
-
-def _get(name: str, path: str) -> dict[str, JSON]:
-    return {
-        "name": name,
-        "method": "GET",
-        "path": path,
-        "json": None,
-        "timeout_s": _QUESTION_S,
-        "max_bytes": _MAX_BODY,
-    }
 
 
 def judge(responses: Mapping[str, Mapping[str, object]], expected: Expected) -> Readiness:
@@ -89,10 +76,10 @@ def judge(responses: Mapping[str, Mapping[str, object]], expected: Expected) -> 
     generation_ok = expected.smoke.holds(text)
     faults = _faults(healthy, model_ok, told_model, expected, server, differ, generation_ok, text)
     evidence: dict[str, JSON] = {
-        "health_status": _json(responses.get("health", {}).get("status")),
-        "model_path": _json(told_model),
-        "served_model_name": _json(model.get("served_model_name")),
-        "version": _json(server.get("version")),
+        "health_status": as_told(responses.get("health", {}).get("status")),
+        "model_path": as_told(told_model),
+        "served_model_name": as_told(model.get("served_model_name")),
+        "version": as_told(server.get("version")),
         "compared": compared,
         "not_told": list(not_told),
         "effective_max_running_requests": _effective(server),
@@ -141,7 +128,7 @@ def _compare(
             not_told.append(flag)
             continue
         told = server[name]
-        compared[flag] = {"asked": _json(asked), "told": _json(told)}
+        compared[flag] = {"asked": as_told(asked), "told": as_told(told)}
         if not _same(flag, asked, told):
             differ.append(f"{flag} is {_shown(told)} and not {_shown(asked)}")
     return compared, not_told, differ
@@ -186,7 +173,7 @@ def _arguments(server: Mapping[str, object]) -> dict[str, JSON]:
     """Give the arguments that a running server tells, by the flags that set them."""
     told = {flag: server.get(attribute(flag)) for flag in SPECS}
     given = {flag: value for flag, value in told.items() if value not in (None, "", False)}
-    return {flag: _json(redact_text(v) if isinstance(v, str) else v) for flag, v in given.items()}
+    return {flag: as_told(redact_text(v) if isinstance(v, str) else v) for flag, v in given.items()}
 
 
 def _praise(not_told: list[str], expected: Expected) -> str:
@@ -199,16 +186,12 @@ def _praise(not_told: list[str], expected: Expected) -> str:
 def _effective(server: Mapping[str, object]) -> JSON:
     states = server.get("internal_states")
     if isinstance(states, list) and states and isinstance(states[0], dict):
-        return _json(states[0].get("effective_max_running_requests_per_dp"))
+        return as_told(states[0].get("effective_max_running_requests_per_dp"))
     return None
 
 
 def _first(*values: object) -> object:
     return next((value for value in values if value), None)
-
-
-def _json(value: object) -> JSON:
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def _shown(value: object) -> str:

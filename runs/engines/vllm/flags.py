@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-from runs.engines.sglang.flags import SECRET_FLAGS, FlagError, Flags, FlagValue, typed_as
+from runs.engines.sglang.flags import SECRET_FLAGS, FlagError, Flags, FlagValue, checked, typed_as
 
 MODEL = "--model"
 SERVED = "--served-model-name"
@@ -68,15 +68,9 @@ def validate(flags: Mapping[str, object]) -> Flags:
 
     A value of False or None is a flag that is not there.
     """
-    checked: Flags = {}
-    for raw, value in flags.items():
-        flag = canonical(raw)
-        if flag in checked:
-            raise FlagError(raw, f"says the same as another flag: {flag}")
-        if value is not None and value is not False:
-            checked[flag] = _typed(flag, value)
-    speculation(checked)
-    return checked
+    told = checked(flags, canonical, _typed)
+    speculation(told)
+    return told
 
 
 def _typed(flag: str, value: object) -> FlagValue:

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 from runs.engines.base import JSON
 from runs.engines.redact import redact_text
-from runs.engines.smoke import Smoke, generated, json_object
+from runs.engines.smoke import Smoke, as_told, generated, get, json_object
 
 _MAX_BODY = 256 * 1024
-_QUESTION_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +39,9 @@ class Readiness:
 
 def requests(expected: Expected) -> list[dict[str, JSON]]:
     """Give the requests for the node kit's `http`."""
-    asked = [_get("health", "/health"), _get("models", "/v1/models"), _get("version", "/version")]
+    paths = {"health": "/health", "models": "/v1/models", "version": "/version"}
+    asked = [get(name, path, _MAX_BODY) for name, path in paths.items()]
     return [*asked, expected.smoke.request(expected.served)]
-
-
-def _get(name: str, path: str) -> dict[str, JSON]:
-    return {
-        "name": name,
-        "method": "GET",
-        "path": path,
-        "json": None,
-        "timeout_s": _QUESTION_S,
-        "max_bytes": _MAX_BODY,
-    }
 
 
 def judge(responses: Mapping[str, Mapping[str, object]], expected: Expected) -> Readiness:
@@ -71,11 +60,11 @@ def judge(responses: Mapping[str, Mapping[str, object]], expected: Expected) -> 
     if not expected.smoke.holds(text):
         faults.append(expected.smoke.fault(text))
     evidence: dict[str, JSON] = {
-        "health_status": _json(responses.get("health", {}).get("status")),
-        "model_path": _json(told.get("root")),
-        "served_model_name": _json(told.get("id")),
-        "max_model_len": _json(told.get("max_model_len")),
-        "version": _json(json_object(responses.get("version", {})).get("version")),
+        "health_status": as_told(responses.get("health", {}).get("status")),
+        "model_path": as_told(told.get("root")),
+        "served_model_name": as_told(told.get("id")),
+        "max_model_len": as_told(told.get("max_model_len")),
+        "version": as_told(json_object(responses.get("version", {})).get("version")),
         "generation": redact_text(text[:400]),
     }
     praise = "healthy, the model meant, and a right answer (its arguments are told by its log only)"
@@ -87,7 +76,3 @@ def judge(responses: Mapping[str, Mapping[str, object]], expected: Expected) -> 
 def _models(answer: Mapping[str, object]) -> list[dict[str, object]]:
     data = json_object(answer).get("data")
     return [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
-
-
-def _json(value: object) -> JSON:
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
