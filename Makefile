@@ -70,7 +70,7 @@ test-tools: ## sshd and Chromium by apt, where that is possible
 
 test-postgres: venv-dev ## the database tests on a private PostgreSQL
 	@sh scripts/tools.sh postgresql:initdb
-	bash scripts/postgres.sh $(PY) -m pytest -n $(JOBS) --dist worksteal -m "(database or postgres) and not faults" $(TESTS) $(ARGS)
+	bash scripts/postgres.sh $(PY) -m pytest -n $(JOBS) --dist worksteal -m "(database or postgres) and not faults and not nodes" $(TESTS) $(ARGS)
 
 .PHONY: faults
 faults: venv-dev test-tools ## every fault of docs/faults.md, durations 1:10 (half an hour on two cores)
