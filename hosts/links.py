@@ -16,10 +16,8 @@ from hosts.transport.errors import TransportError
 from hosts.transport.protocol import Limits, Target
 from hosts.transport.ssh import connect
 
-RETRIES = (
-    32  # nodes that did not answer last time and are tried at once; others are not kept waiting
-)
-
+# Nodes that did not answer last time and are tried at once; others are not kept waiting.
+RETRIES = 32
 MORE = 2  # connections beside the first, for a run that reads three files
 
 

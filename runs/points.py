@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from runs.charts import READ, columns
@@ -19,14 +18,6 @@ CSV_COLUMNS = (
     *("token_usage", "accept_len", "accept_rate", "graph", "output_tps", "input_tps", "new_seq"),
     *("new_tokens", "cached_tokens", "offset", "line"),
 )
-
-
-@dataclass(frozen=True)
-class Cursor:
-    """How far a watcher has read: an attempt and the number of its last sample."""
-
-    attempt: int
-    seq: int
 
 
 def newest_stream(run_id: int) -> tuple[int, LogStream | None]:

@@ -1,7 +1,5 @@
 """A result row as the columns of a level, and everything it said beside them."""
 
-from collections.abc import Sequence
-
 from runs.engines.base import JSON
 from runs.intake.numbers import whole
 from runs.intake.plan import PlannedLevel
@@ -80,7 +78,3 @@ def _count(row: ResultRow, key: str) -> int | None:
 
 def _first(row: ResultRow, *keys: str) -> float | None:
     return next((row.value(key) for key in keys if row.value(key) is not None), None)
-
-
-def told_rows(rows: Sequence[ResultRow]) -> list[JSON]:
-    return [row_summary(row) for row in rows]
