@@ -37,7 +37,7 @@ trap 'exit 143' TERM
     "${as_owner[@]}" "$bin/initdb" --no-sync -D "$folder/data" -U throughline -A trust -E UTF8 \
         --locale C >/dev/null
     "${as_owner[@]}" "$bin/pg_ctl" -D "$folder/data" -s -w -l "$folder/log" start \
-        -o "-c listen_addresses='' -c unix_socket_directories='$folder' -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=100"
+        -o "-c listen_addresses='' -c unix_socket_directories='$folder' -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=300"
     "${as_owner[@]}" "$bin/createdb" -h "$folder" -U throughline throughline
 )
 encoded=${folder//\//%2F}
