@@ -194,6 +194,7 @@ def main() -> None:
     from tests.contract import sshd
 
     os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    os.environ["THROUGHLINE_LOOPBACK_HOSTS"] = "1"  # the nodes are on this machine
     with tempfile.TemporaryDirectory() as folder:
         prepare(Path(folder))
         servers = [sshd.start(Path(folder) / f"node-{n}") for n in range(told.nodes)]
