@@ -19,6 +19,7 @@ from runs.charts import ratio, readings
 from runs.drivers.registry import DRIVERS
 from runs.drivers.summary import how_it_ended
 from runs.expected import left_of
+from runs.foretold import LevelForetold, foretold
 from runs.gpupage import GpuTold, gpu_told
 from runs.metrics.format import share
 from runs.models import Arm, Attempt, Event, Level, LogStream, Run, State
@@ -105,6 +106,11 @@ class RunPage:
     def age(self) -> float | None:
         """Seconds since anything was last read of the run."""
         return None if self.read_at is None else (timezone.now() - self.read_at).total_seconds()
+
+    @property
+    def foretold(self) -> list[LevelForetold]:
+        """What was foretold when it was confirmed, beside what it measured."""
+        return foretold(self.run, [row.level for row in self.rows])
 
     @property
     def speculative(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -123,7 +124,14 @@ def _sentence(error: WorkloadError) -> str:
     return f"{error.message[:1].upper()}{error.message[1:]}."
 
 
-def queue_run(*, arm: Arm, launch: int, by: Person | None, rerun_of: Run | None = None) -> Run:
+def queue_run(
+    *,
+    arm: Arm,
+    launch: int,
+    by: Person | None,
+    rerun_of: Run | None = None,
+    predicted: Sequence[dict[str, Any]] = (),
+) -> Run:
     """One more launch of an arm, behind all others of its campaign."""
     if why := why_not_launchable(arm.config):
         raise Refused(why, "engine")
@@ -136,6 +144,7 @@ def queue_run(*, arm: Arm, launch: int, by: Person | None, rerun_of: Run | None 
         launch=launch,
         position=(last or 0) + 1,
         rerun_of=rerun_of,
+        predicted=list(predicted),
         queued_by=by,
         queued_at=timezone.now(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,8 +131,14 @@ def _same(source: Arm, flags: dict[str, Any], workload: dict[str, Any], host: Ho
 
 
 @transaction.atomic
-def rerun(*, proposal: Proposal, by: Person | None) -> Run:
-    """Queue what was proposed: a new launch of an equal arm, else of a new arm beside it."""
+def rerun(
+    *, proposal: Proposal, by: Person | None, predicted: Sequence[dict[str, Any]] = ()
+) -> Run:
+    """Queue what was proposed: a new launch of an equal arm, else of a new arm beside it.
+
+    ``predicted`` is what was foretold to the person who confirms (:mod:`runs.foretold`). It is kept
+    with the run as it was said, so that what is measured can be held against it.
+    """
     if not proposal.host.can_connect:
         raise Refused(
             f"{proposal.host} cannot be reached: choose one with an address and a confirmed key.",
@@ -140,7 +147,7 @@ def rerun(*, proposal: Proposal, by: Person | None) -> Run:
     arm = proposal.already or _new_arm(proposal)
     launches = arm.runs.count()
     before = proposal.source.runs.order_by("-pk").first()
-    return queue_run(arm=arm, launch=launches + 1, by=by, rerun_of=before)
+    return queue_run(arm=arm, launch=launches + 1, by=by, rerun_of=before, predicted=predicted)
 
 
 def _new_arm(proposal: Proposal) -> Arm:

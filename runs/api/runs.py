@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from django.http import HttpRequest
 from ninja import Query, Router, Schema
 
 from runs.access import get_run
+from runs.foretold import Foretold, foretold
 from runs.gpupage import gpu_after, newest_gpu_stream
 from runs.models import Level, Run
 from runs.points import MOST, points, thinned_points
@@ -37,6 +39,27 @@ class LevelOut(Schema):
         return LevelOut(**{name: getattr(level, name) for name in LevelOut.model_fields})
 
 
+class FigureOut(Schema):
+    """Foretold value with the ends of its 80 % interval; the measured one is null until then."""
+
+    value: float
+    low: float
+    high: float
+    observed: float | None
+
+    @staticmethod
+    def of(told: Foretold) -> FigureOut:
+        return FigureOut(**asdict(told.told), observed=told.observed)
+
+
+class ForetoldOut(Schema):
+    """What was foretold of a level before the run started, beside what it measured."""
+
+    concurrency: int
+    accept_len: FigureOut
+    output_tps: FigureOut
+
+
 class RunOut(Schema):
     """A run's state. ``reason`` is empty unless it ended otherwise than well."""
 
@@ -52,6 +75,7 @@ class RunOut(Schema):
     waiting_for: str
     link: str
     levels: list[LevelOut]
+    predicted: list[ForetoldOut]
 
 
 class PointsOut(Schema):
@@ -76,7 +100,7 @@ class PointsOut(Schema):
 
 def run_out(run: Run) -> RunOut:
     attempt = run.attempts.order_by("-n").first()
-    levels = attempt.levels.all() if attempt else []
+    levels = list(attempt.levels.all()) if attempt else []
     return RunOut(
         id=run.pk,
         campaign=run.campaign_id,
@@ -90,6 +114,14 @@ def run_out(run: Run) -> RunOut:
         waiting_for=run.waiting_for,
         link=run.link,
         levels=[LevelOut.of(level) for level in levels],
+        predicted=[
+            ForetoldOut(
+                concurrency=row.concurrency,
+                accept_len=FigureOut.of(row.accept_len),
+                output_tps=FigureOut.of(row.output_tps),
+            )
+            for row in foretold(run, levels)
+        ],
     )
 
 

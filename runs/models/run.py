@@ -50,6 +50,8 @@ class Run(models.Model):
     position = models.PositiveIntegerField(default=0, help_text="place in the campaign's plan")
     imported = models.BooleanField(default=False)
     rerun_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
+    # what the proposal foretold when it was confirmed, per level (runs.foretold); [] without one
+    predicted = models.JSONField(default=list, blank=True)
     queued_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )

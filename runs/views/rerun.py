@@ -19,6 +19,7 @@ from runs.actions.launch import Refused, queue_run, why_no_load, why_not_launcha
 from runs.actions.rerun import Proposal, propose, rerun
 from runs.engines.registry import ENGINES
 from runs.expected import LevelExpected, expected_of_steps, price_minutes
+from runs.foretold import as_rows, track_record
 from runs.forms.arms import laid_out
 from runs.models import Arm
 from runs.overrides import as_words, parse_overrides
@@ -104,7 +105,8 @@ def _start(
             )
         run = queue_run(arm=arm, launch=arm.runs.count() + 1, by=person(request))
     elif proposal is not None:
-        run = rerun(proposal=proposal, by=person(request))
+        foretold = [] if proposal.already else as_rows(_expected(arm, ask, proposal.host))
+        run = rerun(proposal=proposal, by=person(request), predicted=foretold)
     else:
         raise Refused(ask.error or "Choose what should change.", ask.field or None)
     messages.success(request, f"{run} is queued on {run.host}.")
@@ -128,6 +130,7 @@ def _context(arm: Arm, proposal: Proposal | None, ask: Ask) -> dict[str, Any]:
         "host_ok": any(each.pk == host.pk for each in hosts),
         "minutes": price_minutes(arm, host),
         "expected": _expected(arm, ask, host),
+        "record": track_record(),
         "more": MORE,
     }
 
