@@ -99,6 +99,7 @@ class Supervisor:
             "boot_id": boot_id(),
             "at": time.time(),
             "argv_sha256": hashlib.sha256(argv).hexdigest(),
+            "kit": os.path.basename(sys.argv[0]),  # a newer one may come before the job has ended
         }
         failpoint("supervise.before-started")
         write_json(self.job.file("started.json"), record)
