@@ -12,22 +12,18 @@ from typing import Any
 from django.db.models import F, Q
 from django.db.models.functions import Mod
 
-from runs.engines.base import rank_tags
 from runs.metrics.ledger import Bar, Ledger, Told, ledger
-from runs.metrics.passes import SGLANG_PASSES, VLLM_SECONDS, Line, factors, inside
+from runs.metrics.lines import BY_TIME, TOLD, by_passes, by_seconds, is_by_time
+from runs.metrics.passes import Line, factors, inside
 from runs.metrics.steady import Span, Steady, steady
 from runs.models import Level, LogStream, Sample
-from runs.runlines import is_speculative
+from runs.runlines import decode_passes, is_speculative
 from runs.sides import Launch, Side
 from runs.waterfall import Gauge, Waterfall, gauge, percent, values, waterfall
 
-INTERVAL_FLAG = "--decode-log-interval"
 _READ = (
     "stream__attempt", "phase", "time", "line", "rank", "running", "output_tps", "accept_len",
 )  # fmt: skip
-# Lines whose speed is a mean over equal times; all others span equally many passes.
-_BY_TIME = (Sample.Phase.INTERVAL, Sample.Phase.SPEC_INTERVAL)
-
 
 # Of longer logs a part is read, chosen evenly: means of thousands of lines need no more.
 MOST_LINES = 20_000
@@ -108,7 +104,8 @@ def why(base: Side, other: Side, levels: Sequence[int], capped: Sequence[int]) -
     below = [gain for gain in known if gain.concurrency not in capped]
     above = [gain for gain in known if gain.concurrency in capped]
     drawn = [below[-1], above[-1]] if below and above else [*known[:1], *known[1:][-1:]]
-    return Why(drawn, known, missing, part_read([*base.counted, *other.counted]))
+    read = [launch for launch in [*base.counted, *other.counted] if _unsettled(launch)]
+    return Why(drawn, known, missing, part_read(read))
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,7 @@ class _Row:
 
 def gains(base: Side, other: Side, levels: Sequence[int]) -> list[Gain]:
     """One ledger per level that both sides measured by client; without a log it says whose."""
-    rows = _lines([*base.counted, *other.counted])
+    rows = _lines([launch for launch in [*base.counted, *other.counted] if _unsettled(launch)])
     found = []
     for concurrency in levels:
         windows: list[Steady] = []
@@ -158,13 +155,13 @@ def _lines(launches: Sequence[Launch]) -> dict[int, list[_Row]]:
     told = Sample.objects.filter(
         stream__attempt__in=attempts,
         stream__role=LogStream.Role.SERVER,
-        phase__in=[Sample.Phase.DECODE, *_BY_TIME],
+        phase__in=TOLD,
         time__isnull=False,
     )
     part = part_read(launches)
     if part < 1:
         told = told.annotate(place=Mod(F("seq") * _SPREAD, _PRIME)).filter(
-            Q(place__lt=part * _PRIME) | Q(phase__in=_BY_TIME)
+            Q(place__lt=part * _PRIME) | Q(phase__in=BY_TIME)
         )
     found: dict[int, list[_Row]] = defaultdict(list)
     for attempt, *told_by_line in told.order_by("stream", "seq").values_list(*_READ).iterator(5000):
@@ -195,11 +192,17 @@ def _of_level(level: Level, rows: Sequence[_Row]) -> list[_Row]:
     return [row for row in rows if level.started <= row.time <= level.ended]
 
 
+def _unsettled(launch: Launch) -> bool:
+    """Whether a level's window is not stored: it still runs, or an earlier version measured it."""
+    return any(level.output_tps and not level.window_source for level in launch.measured)
+
+
 def _launch(side: Side, level: Level, rows: Sequence[_Row], windows: list[Steady]) -> Told:
-    by_time = any(row.phase in _BY_TIME for row in rows)
-    flag = side.arm.config.flags.get(INTERVAL_FLAG)
-    passes = flag if isinstance(flag, int) and flag > 0 else SGLANG_PASSES
-    lines = _by_seconds(rows) if by_time else _by_passes(rows, passes)
+    if level.window is not None:
+        windows += [level.window] if level.told else []
+        return Told(level.output_tps or 0.0, level.told)
+    by_time = is_by_time(rows)
+    lines = by_seconds(rows) if by_time else by_passes(rows, decode_passes(side.arm))
     if lines:
         found = steady(_whole(level, lines), lines, _curve(level), level.concurrency)
         windows.append(found)
@@ -219,33 +222,3 @@ def _curve(level: Level) -> list[tuple[float, float]]:
     """The client's own count, on the node's clock: our driver runs beside the server."""
     told: list[Any] = level.summary.get("inflight") or []
     return [(moment, count) for moment, count in told]
-
-
-def _by_passes(rows: Sequence[_Row], passes: int) -> list[Line]:
-    """SGLang's lines. Ranks of one DP group repeat one batch: the first that printed counts."""
-    first: dict[int, str] = {}
-    lines = []
-    for row in rows:
-        group = rank_tags(row.rank).get("DP", 0)
-        if first.setdefault(group, row.rank) != row.rank or not row.output_tps or not row.running:
-            continue
-        seconds = passes * row.running * (row.accept_len or 1.0) / row.output_tps
-        lines.append(
-            Line(row.time, seconds, row.output_tps, row.running, row.accept_len, f"DP{group}")
-        )
-    return lines
-
-
-def _by_seconds(rows: Sequence[_Row]) -> list[Line]:
-    """vLLM's interval lines, each with the accept len of the drafts line that follows it."""
-    lines: list[Line] = []
-    for row in rows:
-        if row.phase == Sample.Phase.SPEC_INTERVAL and lines and row.accept_len is not None:
-            last = lines[-1]
-            if last.accept_len is None and row.time - last.time < VLLM_SECONDS:
-                lines[-1] = Line(
-                    last.time, last.seconds, last.output_tps, last.running, row.accept_len
-                )
-        elif row.phase == Sample.Phase.INTERVAL and row.output_tps and row.running:
-            lines.append(Line(row.time, VLLM_SECONDS, row.output_tps, row.running, row.accept_len))
-    return lines

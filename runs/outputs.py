@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from runs.actions.store_records import BEGUN, ENDED
 from runs.drivers.tool import tool_output
 from runs.models import Level, LogStream
+from runs.models.sample import BEGUN, ENDED
 
 MOST = 2 * 1024 * 1024  # characters on a page; what lies before them stands in the stored log
 

@@ -7,8 +7,10 @@ from dataclasses import asdict
 from typing import cast
 
 from runs.charts import LAST, READ, TOLD, Line, Readings, readings
+from runs.metrics.passes import SGLANG_PASSES
 from runs.models import Arm, Attempt, Level, LogStream, Outline
 
+INTERVAL_FLAG = "--decode-log-interval"
 AT_ONCE = 5000  # rows read from the database at once
 
 
@@ -17,6 +19,12 @@ def is_speculative(arm: Arm) -> bool:
     flags = ("--speculative-algorithm", "--speculative-config")
     told = config.effective.get("num_speculative_tokens")
     return any(config.flags.get(flag) for flag in flags) or bool(told)
+
+
+def decode_passes(arm: Arm) -> int:
+    """Forward passes between two decode lines of SGLang."""
+    told = arm.config.flags.get(INTERVAL_FLAG)
+    return told if isinstance(told, int) and told > 0 else SGLANG_PASSES
 
 
 def server_stream(attempt: Attempt | None) -> LogStream | None:

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from runs.actions.levelcourse import decode_lines
 from runs.actions.levelfacts import interval_lines, level_facts
+from runs.actions.levelwindow import WINDOW_FIELDS, rows_inside, settle, timed_rows
 from runs.caveats.base import Finding
 from runs.caveats.gather import gather
 from runs.caveats.registry import find_caveats, find_load_caveats, severity_of
@@ -34,9 +35,11 @@ def judge_attempt(*, attempt: Attempt) -> None:
     samples = list(
         Sample.objects.filter(stream__attempt=attempt, stream__role=LogStream.Role.SERVER)
     )
-    levels = list(attempt.levels.all())
+    levels = list(attempt.levels.select_related("attempt__run__arm__config"))
     for level in levels:
         if level.state == Level.State.DONE:
+            settle(level, timed_rows(samples, level.started, level.ended))
+            level.save(update_fields=WINDOW_FIELDS)
             _measure(level, samples)
     attempt.startup = _startup(attempt)
     attempt.save(update_fields=["startup"])
@@ -86,8 +89,11 @@ def measure_by_log(level: Level) -> None:
 
 
 def _measure(level: Level, all_samples: Sequence[Sample]) -> None:
-    samples = in_window(all_samples, level)
-    samples = samples or interval_lines(all_samples, level.started, level.ended)
+    if level.window is not None:
+        samples = rows_inside(level, all_samples)
+    else:
+        samples = in_window(all_samples, level)
+        samples = samples or interval_lines(all_samples, level.started, level.ended)
     level.accept_len = level_accept_len(map(as_record, samples))
     level.running_mean = _mean(sample.running for sample in samples)
     level.waiting_mean = _mean(sample.waiting for sample in samples)

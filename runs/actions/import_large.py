@@ -18,6 +18,7 @@ from runs.actions.conclude import as_record
 from runs.actions.imported import ended_run, named_host
 from runs.actions.large_log import LargeLog, is_streamed
 from runs.actions.launch import Refused
+from runs.actions.levelwindow import settle_import
 from runs.actions.pieces import Pieces
 from runs.actions.store_plan import (
     UNKNOWN_HOST,
@@ -214,3 +215,4 @@ def measure_stored(attempt: Attempt, launch: PlannedLaunch) -> None:
         row.running_mean = mean_of([line.running for line in steady])
         row.waiting_mean = mean_of([line.waiting for line in steady])
         row.save(update_fields=["accept_len", "running_mean", "waiting_mean"])
+    settle_import(attempt)

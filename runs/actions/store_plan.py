@@ -13,6 +13,7 @@ from hosts.models import Host
 from runs.actions.bulk import SampleRows, Values, as_json, insert_events, insert_samples
 from runs.actions.conclude import store_findings
 from runs.actions.imported import ended_run, named_host
+from runs.actions.levelwindow import settle_import
 from runs.actions.texts import Source, store_text
 from runs.caveats.base import Finding
 from runs.engines.base import JSON, Damaged
@@ -166,6 +167,7 @@ def fill(attempt: Attempt, launch: PlannedLaunch, texts: Texts) -> None:
     for part in launch.clients:
         texts.stream(attempt, LogStream.Role.LOAD, part)
     store_results(attempt, launch)
+    settle_import(attempt)
 
 
 def store_results(attempt: Attempt, launch: PlannedLaunch) -> None:

@@ -16,10 +16,8 @@ from runs.drivers import load_records as load
 from runs.drivers.registry import DRIVERS
 from runs.engines import base
 from runs.models import Event, Level, LogChunk, LogStream, Operation
+from runs.models.sample import BEGUN, ENDED
 
-# Where a level begins and ends in the stored output of its driver.
-BEGUN = "begun_at_byte"
-ENDED = "ended_at_byte"
 DAY_S = 86_400.0  # a clock on the node may be ahead of ours
 
 

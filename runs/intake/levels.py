@@ -3,6 +3,7 @@
 from runs.engines.base import JSON
 from runs.intake.numbers import whole
 from runs.intake.plan import PlannedLevel
+from runs.intake.windows import client_accept_len
 from runs.readers.results.base import ResultRow
 
 # Of a row's context these are the same for the whole arm, or too long to keep at every level.
@@ -43,6 +44,7 @@ def summary(level: PlannedLevel) -> dict[str, JSON]:
         told["attempts"] = [row_summary(row) for row in level.earlier]
     if level.window is not None:
         told["log_lines"] = [level.window.begin, min(level.window.end, 2**53)]
+        told["accept_len_by_log"] = client_accept_len(level.row, level.window) is None
     itl = level.row.value("itl_p50")
     return told | ({"itl": {"p50": itl}} if itl is not None else {})
 

@@ -85,11 +85,11 @@ def _before(sample: Sample, stop: float | None) -> bool:
     return at is None or stop is None or at <= stop
 
 
-def accept_len(row: ResultRow, window: Window | None, lines: Sequence[Sample]) -> float | None:
-    """Give a point's accept len: the client's own where it is the run's, else the log's.
+def client_accept_len(row: ResultRow, window: Window | None) -> float | None:
+    """Give a point's accept len as the client printed it, where that is the run's.
 
     The client of SGLang prints the server's mean since its counters began; behind a flush that is
-    the run's mean. Where nothing better is known it is taken too: a caveat says what it is.
+    the run's mean.
     """
     own, mean = row.value("accept_len"), row.value("accept_len_cumulative")
     if own is not None:
@@ -97,10 +97,20 @@ def accept_len(row: ResultRow, window: Window | None, lines: Sequence[Sample]) -
     if window is not None and window.flushed and mean is not None:
         return mean
     told = row.context.get("accept_len_run")
-    if isinstance(told, int | float):
-        return float(told)
+    return float(told) if isinstance(told, int | float) else None
+
+
+def accept_len(row: ResultRow, window: Window | None, lines: Sequence[Sample]) -> float | None:
+    """Give a point's accept len: the client's own, else the log's.
+
+    Where nothing better is known the mean since the counters began is taken too: a caveat says
+    what it is.
+    """
+    by_client = client_accept_len(row, window)
+    if by_client is not None:
+        return by_client
     by_log = level_accept_len(lines)
-    return by_log if by_log is not None else mean
+    return by_log if by_log is not None else row.value("accept_len_cumulative")
 
 
 def mean_of(values: Sequence[int | None]) -> float | None:

@@ -5,10 +5,9 @@ of requests cannot be compared. `window.py` tells which single lines are no spee
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from runs.metrics.passes import Line, inside
 
@@ -60,14 +59,12 @@ class Steady:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A window that somebody moved by hand: who, when, from where to where."""
+class Misplaced(ValueError):
+    """A window that cannot be; `field` is "start" or "end"."""
 
-    by: str
-    at: datetime
-    before: Steady
-    after: Steady
+    def __init__(self, field: str, words: str) -> None:
+        super().__init__(words)
+        self.field = field
 
 
 def in_flight(requests: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -137,6 +134,8 @@ def steady(
         span = on_server(span, clock, _line_seconds(lines)) if span else None
     else:
         span, source = _of_lines(lines), "server only"
+    if not curve and not lines:
+        return Steady(whole, "whole run", "neither the client nor the log tells of a shorter one")
     if span is None:
         return Steady(whole, "whole run", f"never {SHARE:.0%} of the clients in flight")
     why = _too_small(span, whole, lines)
@@ -175,11 +174,55 @@ def _too_small(span: Span, whole: Span, lines: Sequence[Line]) -> str:
     return ""
 
 
-def moved(current: Steady, start: float, end: float, *, whole: Span, by: str, at: datetime) -> Move:
-    """Move a window by hand. Raises ValueError if it would be empty or leave the level."""
-    if not whole.start <= start < end <= whole.end:
-        raise ValueError(
-            f"a window lies inside its level, {whole.start:.1f} to {whole.end:.1f} s, and is not "
-            f"empty; {start:.1f} to {end:.1f} s is not"
-        )
-    return Move(by, at, current, replace(current, span=Span(start, end), source="by hand", why=""))
+def by_hand(start: float, end: float, whole: Span, lines: Sequence[Line]) -> Steady:
+    """A window that somebody chose; `why` says where it is smaller than one that is found.
+
+    Raises Misplaced if it leaves the level or ends before it begins.
+    """
+    for field, moment in (("start", start), ("end", end)):
+        if not whole.start <= moment <= whole.end:
+            raise Misplaced(
+                field,
+                f"The level lasts from 0 to {whole.seconds:.1f} s; "
+                f"{moment - whole.start:.1f} s is outside it.",
+            )
+    if end <= start:
+        raise Misplaced("end", "The window ends before it begins.")
+    count = len(inside(lines, start, end))
+    told = []
+    if end - start < LEAST_SECONDS:
+        told.append(f"{end - start:.0f} s, less than {LEAST_SECONDS:.0f} s")
+    if count < LEAST_LINES:
+        told.append(f"{count} log lines, fewer than {LEAST_LINES}")
+    return Steady(Span(start, end), "by hand", "; ".join(told))
+
+
+class Answered(Protocol):
+    """A request whose stream was whole: its first and last text, its output tokens."""
+
+    @property
+    def first(self) -> float | None: ...
+    @property
+    def last(self) -> float | None: ...
+    @property
+    def output_tokens(self) -> int | None: ...
+
+
+def tokens_inside(requests: Iterable[Answered], span: Span) -> float | None:
+    """Output tokens in a span, each request's taken as even from its first to its last text.
+
+    None if one of the requests does not tell its tokens.
+    """
+    total = 0.0
+    for request in requests:
+        if request.output_tokens is None:
+            return None
+        if request.first is None or request.last is None:
+            continue
+        seconds = request.last - request.first
+        if seconds <= 0:
+            total += request.output_tokens if span.start <= request.first <= span.end else 0
+            continue
+        overlap = min(span.end, request.last) - max(span.start, request.first)
+        total += request.output_tokens * max(0.0, overlap) / seconds
+    return total

@@ -15,6 +15,7 @@ from runs.models.run import Run
 from runs.models.sample import Event, Level, Sample
 from runs.models.share import Comparison, ShareLink
 from runs.models.states import Reason, State
+from runs.models.window import WindowMove
 
 __all__ = [
     "Arm",
@@ -45,5 +46,6 @@ __all__ = [
     "ShareLink",
     "Sign",
     "State",
+    "WindowMove",
     "Workload",
 ]

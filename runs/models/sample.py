@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from django.db import models
+from typing import cast
 
+from django.db import models
+from django.db.models import F, Q
+
+from runs.metrics.passes import Factors
+from runs.metrics.steady import Source, Span, Steady
 from runs.models.attempt import Attempt
 from runs.models.log import LogStream
+
+# Where a level begins and ends in the stored output of its driver: keys of its summary.
+BEGUN, ENDED = "begun_at_byte", "ended_at_byte"
 
 
 class Level(models.Model):
@@ -19,6 +27,14 @@ class Level(models.Model):
         RUNNING = "running"
         DONE = "done"
         CUT = "cut"  # ended before its last request: what it reached stands for no level
+
+    class Window(models.TextChoices):
+        """Where a window comes from: the words of `runs.metrics.steady`."""
+
+        CLIENT = "client"
+        SERVER_ONLY = "server only"
+        WHOLE_RUN = "whole run"
+        BY_HAND = "by hand"
 
     attempt = models.ForeignKey(Attempt, on_delete=models.CASCADE, related_name="levels")
     index = models.PositiveIntegerField()
@@ -42,14 +58,49 @@ class Level(models.Model):
     summary = models.JSONField(default=dict)  # the driver's whole summary
     source = models.CharField(max_length=40, default="probe")
 
+    # the window, determined once by `settle` and again when somebody moves it
+    window_start = models.FloatField(null=True)  # epoch seconds, the server's clock
+    window_end = models.FloatField(null=True)
+    window_source = models.CharField(max_length=12, choices=Window, blank=True)
+    window_why = models.CharField(max_length=120, blank=True)  # what speaks against a better one
+    window_tps = models.BooleanField(default=False, help_text="output_tps is that of the window")
+    factors = models.JSONField(null=True)  # what the log's lines in the window say together
+
     class Meta:
         ordering = ["index"]
         constraints = [
-            models.UniqueConstraint(fields=["attempt", "index"], name="runs_level_index")
+            models.UniqueConstraint(fields=["attempt", "index"], name="runs_level_index"),
+            models.CheckConstraint(
+                condition=Q(window_source="", window_start=None, window_end=None)
+                | (
+                    ~Q(window_source="")
+                    & Q(window_start__isnull=False, window_end__isnull=False)
+                    & Q(window_end__gt=F("window_start"))
+                ),
+                name="runs_level_window_whole",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"concurrency {self.concurrency}"
+
+    @property
+    def window(self) -> Steady | None:
+        """The stored window; None until the level is judged, and without times."""
+        if not self.window_source:
+            return None
+        assert self.window_start is not None and self.window_end is not None
+        source = cast("Source", self.window_source)
+        return Steady(Span(self.window_start, self.window_end), source, self.window_why)
+
+    @property
+    def told(self) -> Factors | None:
+        """What the log's lines in the window say; None if none of them tells a speed."""
+        return Factors(**self.factors) if self.factors else None
+
+    @property
+    def edited(self) -> bool:
+        return self.window_source == self.Window.BY_HAND
 
     @property
     def hit_rate(self) -> float | None:
@@ -128,7 +179,7 @@ class Event(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["stream", "offset", "kind"],
-                condition=models.Q(stream__isnull=False),
+                condition=Q(stream__isnull=False),
                 name="runs_event_offset",
             )
         ]

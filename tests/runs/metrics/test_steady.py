@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from statistics import fmean
 
 import pytest
@@ -12,13 +12,16 @@ import pytest
 from runs.metrics.passes import Line, factors, inside
 from runs.metrics.steady import (
     Clock,
+    Misplaced,
     Span,
+    Steady,
+    by_hand,
     in_flight,
     longest,
-    moved,
     on_server,
     plateau,
     steady,
+    tokens_inside,
 )
 
 
@@ -173,13 +176,40 @@ def test_one_line_that_caught_a_change_of_requests_ends_no_window() -> None:
     assert steady(Span(1000, 1094), low).span == Span(1044, 1094)
 
 
-def test_a_window_moved_by_hand_keeps_who_when_and_from_where() -> None:
+def test_a_window_by_hand_is_taken_and_flagged_where_it_says_little() -> None:
     whole = Span(1000, 1100)
-    first = steady(whole, lines(50), curve((1000, 16), (1090, 4), (1100, 0)), 16)
-    at = datetime(2026, 5, 29, 12, 0, tzinfo=UTC)
-    move = moved(first, 1010, 1080, whole=whole, by="operator", at=at)
-    assert (move.by, move.at, move.before) == ("operator", at, first)
-    assert (move.after.span, move.after.source) == (Span(1010, 1080), "by hand")
-    for start, end in ((990, 1050), (1050, 1101), (1050, 1050), (1060, 1050)):
-        with pytest.raises(ValueError, match="inside its level"):
-            moved(first, start, end, whole=whole, by="operator", at=at)
+    assert by_hand(1010, 1080, whole, lines(50)) == Steady(Span(1010, 1080), "by hand")
+    short = by_hand(1010, 1030, whole, lines(50))
+    assert short.why == "20 s, less than 30 s; 10 log lines, fewer than 20"
+    assert by_hand(1000, 1100, whole, []).why == "0 log lines, fewer than 20"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "field", "words"),
+    [
+        (990, 1050, "start", "0 to 100.0 s; -10.0 s is outside"),
+        (1050, 1101, "end", "101.0 s is outside"),
+        (1050, 1050, "end", "ends before it begins"),
+        (1060, 1050, "end", "ends before it begins"),
+    ],
+)
+def test_a_window_by_hand_lies_inside_its_level(
+    start: float, end: float, field: str, words: str
+) -> None:
+    with pytest.raises(Misplaced, match=words) as refused:
+        by_hand(start, end, Span(1000, 1100), lines(50))
+    assert refused.value.field == field
+
+
+@dataclass
+class Answer:
+    first: float | None
+    last: float | None
+    output_tokens: int | None
+
+
+def test_tokens_are_spread_evenly_over_their_request() -> None:
+    told = [Answer(0, 10, 100), Answer(5, 25, 100), Answer(12, 12, 7), Answer(None, None, 0)]
+    assert tokens_inside(told, Span(8, 15)) == pytest.approx(20 + 35 + 7)
+    assert tokens_inside(told, Span(30, 40)) == 0
+    assert tokens_inside([*told, Answer(0, 1, None)], Span(8, 15)) is None
