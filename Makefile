@@ -28,6 +28,10 @@ venv-dev: ## the same with what checks and tests it
 demo: venv ## run everything here, with a simulated engine; prints a sign-in link (ARGS="--port 9000")
 	@exec $(PY) manage.py demo $(ARGS)
 
+.PHONY: demo-verdicts
+demo-verdicts: venv ## measure on a demo of its own that verdicts can be trusted (45 minutes; ARGS="--scale 0.1")
+	$(PY) -m scripts.demo_verdicts $(ARGS)
+
 .PHONY: format
 format: venv-dev ## write everything in the form that `make check` asks for
 	$(PY) -m ruff check --fix $(PRESENT)

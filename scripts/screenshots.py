@@ -13,21 +13,18 @@ import argparse
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from webapp.embedded.ports import any_free
+from scripts.own_demo import ROOT, demo
 
-ROOT = Path(__file__).resolve().parent.parent
 READY_LIMIT_S = 240.0
 CAMPAIGN_LIMIT_S = 300.0
 POLL_S = 0.5
@@ -63,34 +60,6 @@ class Camera:
             "a[href]", "all => all.map(a => a.pathname + a.search)"
         )
         return list(dict.fromkeys(path for path in found if re.fullmatch(pattern, path)))
-
-
-@contextmanager
-def demo(var: Path) -> Iterator[str]:
-    """A running demo; gives its one-time sign-in link."""
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "manage.py", "demo"),
-            *("--port", str(any_free()), "--ssh-port", str(any_free())),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "THROUGHLINE_VAR": str(var)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield _link(process)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
-
-
-def _link(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    for line in process.stdout:
-        if found := re.search(r"sign in +(\S+)", line):
-            return found.group(1)
-    raise SystemExit("The demo did not start.")
 
 
 def newest_campaign(camera: Camera) -> str:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from scripts.screenshots import FLAGS, ROOT, demo
+from scripts.own_demo import ROOT, demo
+from scripts.screenshots import FLAGS
 from tests.conftest import chromium
 
 
