@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 from runs.caveats.arms import ArmFacts
-from runs.models import LogStream
 from runs.sides import Launch, Side
 
 NOT_TOLD = "unknown"  # how an import names what its text does not tell
@@ -87,12 +86,7 @@ def _definition(side: Side) -> str | None:
 
 
 def _has_log(side: Side) -> bool:
-    return any(
-        stream.role == LogStream.Role.SERVER and stream.lines
-        for launch in side.counted
-        if launch.attempt
-        for stream in launch.attempt.streams.all()
-    )
+    return any(launch.log.lines for launch in side.counted)
 
 
 def _waiting(side: Side) -> tuple[int, int]:
@@ -103,9 +97,8 @@ def _waiting(side: Side) -> tuple[int, int]:
         if told:
             lines += told[0].get("lines") or 0
             waiting += told[0].get("lines_waiting") or 0
-        elif launch.attempt:
-            streams = launch.attempt.streams.all()
-            lines += sum(s.lines for s in streams if s.role == LogStream.Role.SERVER)
+        else:
+            lines += launch.log.lines
     return lines, waiting
 
 

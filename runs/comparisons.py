@@ -13,6 +13,7 @@ from functools import cached_property
 from runs.actions.compare import comparison_key
 from runs.answers import NONE, Answers, answers
 from runs.caveatgroups import CaveatGroup, caveat_groups
+from runs.history import Past, past_of
 from runs.judging import Judged, judge
 from runs.metrics.compare import SMALL, LevelChange, compare_levels, of_metric
 from runs.metrics.sentence import change_words, interval_words, more_words
@@ -20,7 +21,7 @@ from runs.metrics.verdict import Verdict
 from runs.metrics.wording import CLEAR, DIRECTED, GLYPHS, Word, tone_of
 from runs.metrics.words import speedup_words, sweep_words, user_words
 from runs.models import Arm
-from runs.sides import Side, excerpt_lines, side_of, told_apart
+from runs.sides import Side, sides_of, told_apart
 
 # "+10 to +50 % output tok/s" in a sentence of runs.metrics, but not its interval
 FIGURE = re.compile(
@@ -236,19 +237,21 @@ class Compared:
 
 def compare_arms(arms: Sequence[Arm]) -> Compared:
     """Every arm against the first."""
-    sides = told_apart([side_of(arm) for arm in arms])
+    sides = told_apart(sides_of(arms))
     runs = [launch.run.pk for side in sides for launch in side.counted]
     given = answers(runs=runs, comparison=comparison_key(arms))
-    return Compared(sides, [pair(sides[0], other, given) for other in sides[1:]], given)
+    past = past_of(arms, own=sum(len(ln.levels) for side in sides for ln in side.launches))
+    pairs = [pair(sides[0], other, given, past) for other in sides[1:]]
+    return Compared(sides, pairs, given)
 
 
-def pair(base: Side, other: Side, given: Answers = NONE) -> Pair:
+def pair(base: Side, other: Side, given: Answers = NONE, past: Past | None = None) -> Pair:
     """All figures of two sides, level by level."""
     changes = compare_levels(base.figures, other.figures)
     by_key = {(change.concurrency, change.metric): change for change in changes}
     output, user = of_metric(changes, "output_tps"), of_metric(changes, "user_tps")
     known = any(change.change is not None for change in output)
-    judged = judge(base, other, "output_tps" if known else "user_tps", given)
+    judged = judge(base, other, "output_tps" if known else "user_tps", given, past=past)
     rows = [
         row(base, other, concurrency, by_key, judged.judgement.at(concurrency))
         for concurrency in sorted({change.concurrency for change in changes})
@@ -272,12 +275,11 @@ def line_words(base: Side, other: Side) -> str:
 
     Only lines with as many requests running as the baseline was offered are held against it.
     """
-    lines = excerpt_lines(other)
-    at = {running for running, _ in lines}
+    at = {running for running, _ in other.lines}
     before = base.mean("output_tps", at.pop()) if len(at) == 1 else None
     if not before:
         return ""
-    speedup = speedup_words([tps for _, tps in lines], before)
+    speedup = speedup_words([tps for _, tps in other.lines], before)
     return f"By the lines of its log {other.name} is at {speedup}."
 
 

@@ -13,7 +13,7 @@ from runs.comparisons import Compared, Pair
 from runs.engines.registry import ENGINES
 from runs.engines.sglang.flags import FlagError
 from runs.metrics.configdiff import Change, Config, config_diff
-from runs.models import LogStream, ServerConfig, State
+from runs.models import ServerConfig, State
 from runs.sides import Launch, Side
 
 # of a start-up log, what limits the measurement; the rest is the engine's own business
@@ -244,14 +244,8 @@ def _coverage(side: Side, everywhere: Sequence[int]) -> Coverage:
 
 
 def _log_lines(side: Side) -> tuple[int, int]:
-    streams = [
-        stream
-        for launch in side.counted
-        if launch.attempt
-        for stream in launch.attempt.streams.all()
-        if stream.role == LogStream.Role.SERVER
-    ]
-    return sum(s.lines for s in streams), sum(s.damaged for s in streams)
+    logs = [launch.log for launch in side.counted]
+    return sum(log.lines for log in logs), sum(log.damaged for log in logs)
 
 
 def commands(compared: Compared) -> list[tuple[Side, str]]:

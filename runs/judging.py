@@ -9,7 +9,7 @@ from typing import Any
 
 from runs.answers import NONE, Answers
 from runs.caveatgroups import CaveatGroup, caveat_groups
-from runs.history import Repeat, level_noise, repeats, sweep_noise
+from runs.history import Past, Repeats, past_of
 from runs.metrics.format import number, share
 from runs.metrics.noise import Noise
 from runs.metrics.planning import resolution
@@ -81,24 +81,31 @@ class Judged:
 
 
 def judge(
-    base: Side, other: Side, metric: str, given: Answers = NONE, *, anyway: bool = False
+    base: Side,
+    other: Side,
+    metric: str,
+    given: Answers = NONE,
+    *,
+    past: Past | None = None,
+    anyway: bool = False,
 ) -> Judged:
     """Judge ``other`` against ``base``. Launches count in the order in which they were started.
 
     ``given`` are the answers to caveats: one that was dismissed blocks no word. ``anyway``: the
-    load differs on purpose.
+    load differs on purpose. ``past`` is of these arms and maybe others; else it is asked for.
     """
     before, after = _in_order(base), _in_order(other)
     paired = in_blocks(before, after)
-    past = repeats([base.arm, other.arm], [FIGURES[name] for name in (metric, *GUARDED)])
+    arms = [base.arm, other.arm]
+    earlier = (past or past_of(arms)).beside(arms)
     reasons = [] if anyway else not_comparable(base, other)
-    guards = tuple(_case(name, before, after, past, paired=paired) for name in GUARDED)
+    guards = tuple(_case(name, before, after, earlier, paired=paired) for name in GUARDED)
     unsafe = failures([*before, *after])
     case = _case(
         metric,
         before,
         after,
-        past,
+        earlier,
         paired=paired,
         guards=guards,
         not_comparable=reasons,
@@ -133,7 +140,7 @@ def _case(
     metric: str,
     before: Sequence[Launch],
     after: Sequence[Launch],
-    past: Sequence[Repeat],
+    earlier: Repeats,
     *,
     paired: bool,
     **more: Any,
@@ -146,8 +153,8 @@ def _case(
         before=left,
         after=right,
         metric=metric,
-        noise={level: level_noise(past, column, metric, level) for level in levels},
-        sweep_noise=sweep_noise(past, column, shared),
+        noise={level: earlier.level_noise(column, metric, level) for level in levels},
+        sweep_noise=earlier.sweep_noise(column, shared),
         paired=paired,
         **more,
     )

@@ -15,7 +15,7 @@ from runs.metrics.verdict import Verdict
 from runs.metrics.wording import BETTER, DIRECTED, MATTERS, Word
 from runs.models import CaveatTest, Dismissal, Run
 from runs.models.states import FINAL
-from runs.sides import side_of
+from runs.sides import sides_of
 from runs.templatetags.measures import change
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def settle(test: CaveatTest) -> bool:
 
 
 def _answer(test: CaveatTest) -> tuple[str, str, dict[str, Any]]:
-    sides = [side_of(arm) for arm in test.campaign.arms.order_by("position")[:2]]
+    sides = sides_of(test.campaign.arms.order_by("position")[:2])
     words = test.plan["words"]
     if any(side.provisional for side in sides):
         return Outcome.CANNOT_TELL, f"Cannot tell: not every arm of “{words}” was measured.", {}

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import PurePosixPath
 
-from django.db.models import Prefetch
+from django.db.models import (
+    F,
+    OuterRef,
+    Prefetch,
+    QuerySet,
+    Subquery,
+    Sum,
+    prefetch_related_objects,
+)
 
 from runs.metrics.compare import LevelFigures
-from runs.models import Arm, Attempt, Level, Run, Sample, State
+from runs.models import Arm, Attempt, Level, LogStream, Run, Sample, State
 from runs.models.campaign import LETTERS
 from runs.runpage import running_limit
 
@@ -25,8 +34,20 @@ FIGURES = {
     "waiting": "waiting_mean",
 }
 EXCERPT = 50  # decode lines; a log with more of them is read level by level
+EXCERPT_SAMPLES = 500  # samples of any kind; a log with more of them is no excerpt
+# what of a server's log is summed up with its attempt
+COUNTED = {"lines": F("lines"), "damaged": F("damaged"), "samples": F("next_seq") - 1}
 ALGORITHM = "--speculative-algorithm"
 DRAFT_TOKENS = "--speculative-num-draft-tokens"
+
+
+@dataclass(frozen=True)
+class ServerLog:
+    """How much of a server's log is stored; nothing where there is none."""
+
+    lines: int
+    damaged: int
+    samples: int
 
 
 @dataclass(frozen=True)
@@ -38,6 +59,11 @@ class Launch:
     levels: list[Level]
 
     @property
+    def log(self) -> ServerLog:
+        told = [getattr(self.attempt, f"log_{name}", None) or 0 for name in COUNTED]
+        return ServerLog(*told)
+
+    @cached_property
     def measured(self) -> list[Level]:
         return [level for level in self.levels if level.state == Level.State.DONE]
 
@@ -61,6 +87,7 @@ class Side:
     provisional: bool
     limit: int | None  # requests that the server runs at most
     shown: tuple[str, str] = ("", "")  # name and letter beside arms of other campaigns
+    lines: tuple[tuple[int, float], ...] = ()  # of an imported excerpt: running, output tok/s
 
     @property
     def name(self) -> str:
@@ -93,7 +120,7 @@ class Side:
             return ", ".join(own)
         return ", ".join(["same", *differing])
 
-    @property
+    @cached_property
     def figures(self) -> list[LevelFigures]:
         return [figures for launch in self.counted for figures in launch.figures()]
 
@@ -103,26 +130,55 @@ class Side:
 
     def values(self, metric: str, concurrency: int) -> list[float]:
         """What each launch measured at one level."""
-        found = (f.values[metric] for f in self.figures if f.concurrency == concurrency)
-        return [value for value in found if value is not None]
+        return self._values.get((metric, concurrency), [])
+
+    @cached_property
+    def _values(self) -> dict[tuple[str, int], list[float]]:
+        found: dict[tuple[str, int], list[float]] = defaultdict(list)
+        for figures in self.figures:
+            for metric, value in figures.values.items():
+                if value is not None:
+                    found[metric, figures.concurrency].append(value)
+        return found
 
     def mean(self, metric: str, concurrency: int) -> float | None:
         values = self.values(metric, concurrency)
         return sum(values) / len(values) if values else None
 
 
-def side_of(arm: Arm) -> Side:
-    """The arm's launches; those that succeeded count, else what a running one has so far."""
+def sides_of(arms: Sequence[Arm]) -> list[Side]:
+    """The sides of some arms, in as many queries as for one."""
     runs = (
-        arm.runs.order_by("launch", "pk")
+        Run.objects.filter(arm__in=[arm.pk for arm in arms])
+        .order_by("launch", "pk")
         .select_related("host")
-        .prefetch_related(
-            Prefetch(
-                "attempts", Attempt.objects.order_by("-n").prefetch_related("levels", "streams")
-            ),
-            "caveats",
-        )
+        .prefetch_related(Prefetch("attempts", _attempts()), "caveats")
     )
+    by_arm: dict[int, list[Run]] = {arm.pk: [] for arm in arms}
+    for run in runs:
+        by_arm[run.arm_id].append(run)
+    sides = [_side(arm, by_arm[arm.pk]) for arm in arms]
+    return _with_excerpts(sides)
+
+
+def _attempts() -> QuerySet[Attempt]:
+    """Attempts with what a side asks of them: levels, and how much the server's log holds."""
+    log = LogStream.objects.filter(attempt=OuterRef("pk"), role=LogStream.Role.SERVER)
+    sums = {
+        f"log_{name}": Subquery(log.values("attempt").annotate(told=Sum(what)).values("told"))
+        for name, what in COUNTED.items()
+    }
+    return Attempt.objects.annotate(**sums).order_by("-n").prefetch_related("levels")
+
+
+def side_of(arm: Arm) -> Side:
+    return sides_of([arm])[0]
+
+
+def _side(arm: Arm, runs: Sequence[Run]) -> Side:
+    """The arm's launches; those that succeeded count, else what a running one has so far."""
+    for run in runs:
+        run.arm = arm
     launches = [launch_of(run) for run in runs]
     good = [launch for launch in launches if launch.run.state == State.SUCCEEDED]
     sofar = [launch for launch in launches if launch.run.is_active and launch.measured]
@@ -154,14 +210,16 @@ def _name_among(side: Side, names: Counter[str]) -> str:
 
 def side_of_run(run: Run) -> Side:
     """One launch as a side of its own, whatever became of it."""
+    prefetch_related_objects([run], Prefetch("attempts", _attempts()), "caveats")
     launch = launch_of(run)
-    return Side(
+    side = Side(
         arm=run.arm,
         launches=[launch],
         counted=[launch],
         provisional=run.state != State.SUCCEEDED,
         limit=running_limit(run.arm, launch.attempt),
     )
+    return _with_excerpts([side])[0]
 
 
 def launch_of(run: Run) -> Launch:
@@ -170,17 +228,27 @@ def launch_of(run: Run) -> Launch:
     return Launch(run, newest, list(newest.levels.all()) if newest else [])
 
 
-def excerpt_lines(side: Side) -> list[tuple[int, float]]:
-    """(running, output tok/s) of the decode lines of imported excerpts; none of whole logs."""
-    runs = [launch.run.pk for launch in side.counted if launch.run.imported]
-    if not runs:
-        return []
+def _with_excerpts(sides: Sequence[Side]) -> list[Side]:
+    """Add the decode lines of imported excerpts, in one query; none of an arm with a whole log."""
+    short = [
+        launch.run.pk
+        for side in sides
+        for launch in side.counted
+        if launch.run.imported and 0 < sum(e.log.samples for e in side.counted) <= EXCERPT_SAMPLES
+    ]
+    if not short:
+        return list(sides)
     told = Sample.objects.filter(
-        stream__attempt__run__in=runs,
+        stream__attempt__run__in=short,
         phase=Sample.Phase.DECODE,
         output_tps__isnull=False,
         running__isnull=False,
-    )
-    rows = list(told.order_by("pk").values_list("running", "output_tps")[: EXCERPT + 1])
-    lines = [(running, tps) for running, tps in rows if running is not None and tps is not None]
-    return lines if len(rows) <= EXCERPT else []
+    ).order_by("pk")
+    found: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for run, running, tps in told.values_list("stream__attempt__run", "running", "output_tps"):
+        found[run].append((running or 0, tps or 0.0))
+    lines = [[line for ln in side.counted for line in found[ln.run.pk]] for side in sides]
+    return [
+        replace(side, lines=tuple(own if len(own) <= EXCERPT else ()))
+        for side, own in zip(sides, lines, strict=True)
+    ]
