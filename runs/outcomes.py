@@ -46,7 +46,7 @@ def settle(test: CaveatTest) -> bool:
 
 
 def _answer(test: CaveatTest) -> tuple[str, str, dict[str, Any]]:
-    sides = sides_of(test.campaign.arms.order_by("position")[:2])
+    sides = sides_of(list(test.campaign.arms.order_by("position")[:2]))
     words = test.plan["words"]
     if any(side.provisional for side in sides):
         return Outcome.CANNOT_TELL, f"Cannot tell: not every arm of “{words}” was measured.", {}
