@@ -8,9 +8,10 @@ from typing import Any
 
 from runs.answers import Answers
 from runs.armfacts import arm_facts
-from runs.caveatrows import caveat_title, evidence_words, severity
+from runs.caveatrows import caveat_title, severity
 from runs.caveats.base import SEVERITIES, Experiment, Severity
 from runs.caveats.registry import experiment_of, find_between, severity_of, shown_at
+from runs.metrics.shown import evidence_words
 from runs.models import CaveatTest, Dismissal
 from runs.sides import Side
 
@@ -31,6 +32,7 @@ class CaveatGroup:
     where: str
     texts: list[str]
     evidence: list[str]
+    measured: list[tuple[str, dict[str, Any]]]  # whose, and the values as they were found
     runs: list[int]
     dismissal: Dismissal | None
     undone: list[Dismissal]
@@ -85,12 +87,23 @@ def _group(slug: str, said: Sequence[_Said], sides: Sequence[Side], given: Answe
         where=_where(said, sides),
         texts=_whose([(_name(each), each.text) for each in said]),
         evidence=_whose([(_name(each), evidence_words(each.evidence)) for each in said]),
+        measured=_measured(said),
         runs=list(dict.fromkeys(runs)),
         dismissal=given.dismissal(slug, runs),
         undone=[each for each in given.undone if each.slug == slug and each.run_id is None],
         tests=given.tests_of(slug, runs),
         experiment=experiment_of(slug, between=not runs),
     )
+
+
+def _measured(said: Sequence[_Said]) -> list[tuple[str, dict[str, Any]]]:
+    """Each arm's values once, even where several launches found the same."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    for each in said:
+        pair = (_name(each), each.evidence)
+        if pair not in found:
+            found.append(pair)
+    return found
 
 
 def _name(said: _Said) -> str:

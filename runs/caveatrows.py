@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from runs.answers import Answers, answers
 from runs.caveats.base import SEVERITIES, Experiment, Severity
 from runs.caveats.registry import experiment_of, shown_at
+from runs.metrics.shown import evidence_words
 from runs.models import Caveat, CaveatTest, Dismissal, Run
-from runs.templatetags.measures import number
 
 # slugs whose words are names
 TITLES = {
@@ -64,19 +63,3 @@ def severity(caveat: Caveat) -> Severity:
 
 def caveat_title(slug: str) -> str:
     return TITLES.get(slug, slug.replace("-", " ").capitalize())
-
-
-def evidence_words(evidence: dict[str, Any]) -> str:
-    """ "limit 21, concurrency 32": the measured values, each with its name."""
-    parts = []
-    for key, value in evidence.items():
-        if isinstance(value, bool):
-            value = "yes" if value else "no"
-        elif isinstance(value, float):
-            value = number(value, 2)
-        elif isinstance(value, list | tuple):
-            value = ", ".join(map(str, value))
-        elif isinstance(value, dict):
-            value = ", ".join(f"{k}: {v}" for k, v in value.items())
-        parts.append(f"{key.replace('_', ' ')} {value}")
-    return " · ".join(parts)

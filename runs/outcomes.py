@@ -11,12 +11,12 @@ from django.utils import timezone
 from runs.answers import Answers
 from runs.judging import Judged, judge
 from runs.metrics.sentence import interval_words
+from runs.metrics.shown import change
 from runs.metrics.verdict import Verdict
 from runs.metrics.wording import BETTER, DIRECTED, MATTERS, Word
 from runs.models import CaveatTest, Dismissal, Run
 from runs.models.states import FINAL
 from runs.sides import sides_of
-from runs.templatetags.measures import change
 
 log = logging.getLogger(__name__)
 

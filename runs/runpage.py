@@ -22,10 +22,11 @@ from runs.expected import left_of
 from runs.foretold import LevelForetold, foretold
 from runs.gpupage import GpuTold, gpu_told
 from runs.metrics.format import share
+from runs.metrics.shown import MINUS, UNKNOWN
 from runs.models import Arm, Attempt, Event, Level, LogStream, Run, State
 from runs.runlines import is_speculative, last_decode, server_stream
 from runs.runphases import Phase, phases
-from runs.templatetags.measures import MINUS, UNKNOWN, clock
+from runs.templatetags.measures import clock
 
 # told by the phases bar and by the table of levels already, or in the log for each batch size
 QUIET_EVENTS = {

@@ -8,8 +8,8 @@ from statistics import fmean
 
 from django.db.models import Exists, OuterRef, Q
 
+from runs.metrics.shown import number
 from runs.models import Level, LogStream, Run, Sample
-from runs.templatetags.measures import number
 
 EXCERPT = 50  # samples; a log with more of them is a whole one
 SHOWN = 6  # lines of one run; its own page has all of them

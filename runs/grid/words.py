@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runs.grid.cells import Cell, Grid, Row
-from runs.templatetags.measures import change, tps
+from runs.metrics.shown import change, tps
 
 
 def leader(row: Row) -> Cell | None:

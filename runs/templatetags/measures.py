@@ -1,4 +1,4 @@
-"""How values look. The only place where base units become words for people."""
+"""How values look in templates, where base units become words for people."""
 
 from __future__ import annotations
 
@@ -9,25 +9,12 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
+from runs.metrics.shown import MINUS, UNKNOWN, change, ms, number, percent, tps
+
 register = template.Library()
 
-UNKNOWN = "·"
-MINUS = "\u2212"
-
-
-@register.filter
-def tps(value: float | None) -> str:
-    """Tokens per second: 71.4, 1,213; unknown is a dot."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}"
-
-
-@register.filter
-def number(value: float | None, digits: int = 0) -> str:
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    return f"{value:,.{digits}f}".replace("-", MINUS)
+for _shown in (change, ms, number, percent, tps):
+    register.filter(_shown)
 
 
 @register.filter
@@ -38,41 +25,6 @@ def figure(value: float | None, digits: int = 6) -> str:
     if abs(value) >= 10 ** (digits - 1):
         return f"{value:,.0f}".replace("-", MINUS)
     return f"{value:,.{digits}g}".replace("-", MINUS)
-
-
-@register.filter
-def percent(value: float | None, digits: int = 0) -> str:
-    """A share (0.24) as "24 %"."""
-    if value is None or not math.isfinite(value):
-        return UNKNOWN
-    return f"{value * 100:.{digits}f} %".replace("-", MINUS)
-
-
-@register.filter
-def change(ratio: float | None, digits: int | None = None) -> str:
-    """A ratio as a signed change: 1.5 is "+50 %", 0.77 is "−23 %", and 0.998 "−0.2 %"."""
-    if ratio is None or not math.isfinite(ratio):
-        return UNKNOWN
-    value = (ratio - 1) * 100
-    if digits is None:  # a whole per cent would hide what is small
-        digits = 1 if abs(value) < 2 else 0
-    rounded = f"{abs(value):.{digits}f}"
-    if float(rounded) == 0:
-        return "0 %"
-    return f"{'+' if value > 0 else MINUS}{rounded} %"
-
-
-@register.filter
-def ms(seconds: float | None) -> str:
-    """Seconds as milliseconds for short times: "53 ms", "1.35 s", "10.9 s"."""
-    if seconds is None or not math.isfinite(seconds):
-        return UNKNOWN
-    if seconds >= 10:
-        return f"{seconds:.1f} s"
-    if seconds >= 1:
-        return f"{seconds:.2f} s"
-    value = seconds * 1000
-    return f"{value:.0f} ms" if value >= 100 else f"{value:.1f} ms"
 
 
 @register.filter

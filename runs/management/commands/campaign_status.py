@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from runs.metrics.shown import number, tps
 from runs.models import Campaign, Run
 from runs.models.run import LOG_FOLLOWS
-from runs.templatetags.measures import number, tps
 
 
 class Command(BaseCommand):
