@@ -12,11 +12,13 @@ from ninja.errors import HttpError
 from runs.access import NoSuchArms, get_arms
 from runs.caveatgroups import CaveatGroup
 from runs.comparisons import Compared, Pair, compare_arms
-from runs.differences import differences
+from runs.differences import Coverage, coverage, differences
+from runs.excerpts import Excerpt, excerpts
 from runs.gains import Gain, gains
 from runs.judging import Judged
 from runs.metrics.verdict import Verdict
 from runs.models import CaveatTest, Dismissal
+from runs.snapshots import log_told, note_told, notes_around, smoke_test
 
 router = Router(tags=["comparisons"])
 
@@ -112,6 +114,42 @@ class PairOut(Schema):
     differences: list[DifferenceOut]
 
 
+class LineOut(Schema):
+    """A line of a short imported log. ``strict_rate``: drafts accepted per draft proposed."""
+
+    phase: str
+    running: int | None
+    waiting: int | None
+    output_tps: float | None
+    accept_len: float | None
+    accept_rate: float | None
+    graph: bool | None
+    strict_rate: float | None
+
+
+class LogOut(Schema):
+    """The lines of an arm whose whole log is a short excerpt, and how many were damaged."""
+
+    lines: list[LineOut]
+    damaged: int
+    active: str
+
+
+class NoteOut(Schema):
+    kind: str
+    on: str
+    text: str
+
+
+class LeftOutOut(Schema):
+    """A launch that does not count, and why."""
+
+    run: int
+    state: str
+    reason: str
+    text: str
+
+
 class ArmOut(Schema):
     id: int
     name: str
@@ -119,6 +157,8 @@ class ArmOut(Schema):
     simulated: bool
     launches: int
     running_limit: int | None
+    log: LogOut | None
+    left_out: list[LeftOutOut]
 
 
 class DismissalOut(Schema):
@@ -173,18 +213,23 @@ class CaveatOut(Schema):
 
 
 class CompareOut(Schema):
+    """``smoke_test``: whether the question before an import was answered rightly, if told."""
+
+    smoke_test: bool | None
     arms: list[ArmOut]
     pairs: list[PairOut]
     caveats: list[CaveatOut]
+    notes: list[NoteOut]
 
 
 @router.get("", response=CompareOut, summary="Arms side by side, such as ?arms=3~4")
 def read_comparison(
-    request: HttpRequest, arms: Annotated[str, Query(pattern=r"^\d{1,18}(~\d{1,18}){1,5}$")]
+    request: HttpRequest, arms: Annotated[str, Query(pattern=r"^\d{1,18}(~\d{1,18}){0,5}$")]
 ) -> CompareOut:
     """Every arm against the first: changes by concurrency, differing keys, caveats.
 
-    The arms may be of different campaigns. 404 names an arm that is not there.
+    A single arm has no pairs, but its log, caveats and notes. The arms may be of different
+    campaigns. 404 names an arm that is not there.
     """
     try:
         found = get_arms(arms)
@@ -194,20 +239,31 @@ def read_comparison(
 
 
 def compare_out(compared: Compared) -> CompareOut:
+    logs = {excerpt.side.arm.pk: excerpt for excerpt in excerpts(compared.sides)}
+    arms = [side.arm for side in compared.sides]
     return CompareOut(
-        arms=[
-            ArmOut(
-                id=side.arm.pk,
-                name=side.name,
-                host=side.arm.host.name,
-                simulated=side.arm.host.simulated,
-                launches=side.n,
-                running_limit=side.limit,
-            )
-            for side in compared.sides
-        ],
+        smoke_test=smoke_test(compared),
+        arms=[arm_out(told, logs.get(told.side.arm.pk)) for told in coverage(compared)],
         pairs=[pair_out(pair) for pair in compared.pairs],
         caveats=[CaveatOut.of(group) for group in compared.caveats],
+        notes=[NoteOut(**note_told(note, compared)) for note in notes_around(arms)],
+    )
+
+
+def arm_out(told: Coverage, log: Excerpt | None) -> ArmOut:
+    side = told.side
+    return ArmOut(
+        id=side.arm.pk,
+        name=side.name,
+        host=side.arm.host.name,
+        simulated=side.arm.host.simulated,
+        launches=side.n,
+        running_limit=side.limit,
+        log=LogOut(**log_told(log)) if log else None,
+        left_out=[
+            LeftOutOut(run=run.pk, state=run.state, reason=run.reason, text=run.reason_text)
+            for run in (launch.run for launch in told.left_out)
+        ],
     )
 
 

@@ -23,9 +23,11 @@ from runs.differences import (
     coverage,
     differences,
 )
+from runs.excerpts import excerpts
 from runs.expected import expected_of_steps, price_minutes
 from runs.gains import why
 from runs.models import Arm, Campaign, Comparison, ShareLink
+from runs.views.links import exports_of
 from runs.views.notes import notes_rail
 
 MOST = 6  # arms beside each other; more cannot be told apart
@@ -132,11 +134,13 @@ def comparison_context(arms: Any) -> dict[str, Any]:
         "dismissed": dismissed,
         "pairs": [PairView(pair) for pair in compared.pairs],
         "coverage": coverage(compared),
+        "excerpts": excerpts(compared.sides),
         "commands": commands(compared),
         "series": comparison_series(compared.sides),
         "rail": notes_rail(list(arms)),
         "next": next_steps(compared),
         "links": share_links(key),
+        "exports": exports_of(key),
     }
 
 

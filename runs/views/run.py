@@ -21,6 +21,7 @@ from runs.actions.import_job import begin_reading_again
 from runs.actions.launch import Refused
 from runs.actions.read_again import can_read_again, read_again, size_of
 from runs.differences import launch_command, told_flags
+from runs.excerpts import excerpts
 from runs.intake.version import PARSER_VERSION
 from runs.loglines import TAIL, log_part
 from runs.models import Level, LogStream, Run
@@ -28,6 +29,7 @@ from runs.outputs import output_text
 from runs.points import newest_stream, samples_csv
 from runs.runnumbers import baseline_readings, numbers
 from runs.runpage import marks, run_page
+from runs.sides import side_of_run
 from runs.views.notes import notes_rail
 from runs.views.who import person
 
@@ -96,6 +98,7 @@ def _imported(run: Run) -> dict[str, Any]:
         "texts": list(streams),
         "older": any(stream.parser_version < PARSER_VERSION for stream in streams),
         "may_read_again": can_read_again(run),
+        "excerpt": next(iter(excerpts([side_of_run(run)])), None),
         "loose_rows": (attempt.facts if attempt else {}).get("loose_rows", []),
     }
 

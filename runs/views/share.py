@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,8 +15,9 @@ from runs.access import get_arms, get_share_link
 from runs.actions.compare import keep_comparison, revoke_link, share_comparison
 from runs.comparisons import compare_arms
 from runs.models import ShareLink
-from runs.snapshots import notes_to_share, snapshot
+from runs.snapshots import completed, notes_to_share, snapshot
 from runs.views.compare import comparison_context
+from runs.views.links import exports_of_share
 from runs.views.who import person
 
 
@@ -61,16 +60,27 @@ def shared_comparison(request: HttpRequest, token: str) -> HttpResponse:
     """
     link = ShareLink.objects.live(token)
     if link is None:
-        # a link that was taken back says so; one that never was looks the same
-        known = ShareLink.objects.filter(digest=digest(token)).exists()
-        return sealed("runs/shared_gone.html", {}, status=410 if known else 404)
-    context = {"shown": link.snapshot, "expires_at": link.expires_at}
-    return sealed("runs/shared_comparison.html", context, status=200)
+        return gone(token)
+    context = {
+        "shown": completed(link.snapshot),
+        "expires_at": link.expires_at,
+        "exports": exports_of_share(token),
+    }
+    return sealed(render_to_string("runs/shared_comparison.html", context))
 
 
-def sealed(template: str, context: dict[str, Any], *, status: int) -> HttpResponse:
-    """A page for nobody's index, cache or referrer, rendered without the request."""
-    response = HttpResponse(render_to_string(template, context), status=status)
+def gone(token: str) -> HttpResponse:
+    """A link that was taken back says so; one that never was looks the same."""
+    known = ShareLink.objects.filter(digest=digest(token)).exists()
+    page = render_to_string("runs/shared_gone.html")
+    return sealed(page, status=410 if known else 404)
+
+
+def sealed(
+    body: str | bytes, *, status: int = 200, media: str = "text/html; charset=utf-8"
+) -> HttpResponse:
+    """An answer for nobody's index, cache or referrer, made without the request's session."""
+    response = HttpResponse(body, status=status, content_type=media)
     response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "no-referrer"

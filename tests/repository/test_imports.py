@@ -26,6 +26,8 @@ VALUES_ONLY = [
     "charts",
     "thinning",
     "markdown",
+    "exports",
+    "waterfall",
 ]
 RANKS = {
     **dict.fromkeys(VALUES_ONLY, 0),
@@ -43,6 +45,8 @@ PURE = [
     "runs.metrics",
     "runs.caveats",
     "runs.intake",
+    "runs.exports",
+    "runs.waterfall",
     "hosts.nodekit",
     "hosts.transport",
     "hosts.demo",

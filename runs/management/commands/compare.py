@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from runs.comparisons import Pair, pair
+from runs.answers import answers
+from runs.comparisons import Compared, Pair, pair
 from runs.differences import differences
+from runs.exports import FORMATS
+from runs.metrics.shown import change, number, tps
 from runs.models import Run
 from runs.sides import side_of_run
-from runs.templatetags.measures import change, number, tps
+from runs.snapshots import snapshot
 
 
 class Command(BaseCommand):
@@ -23,16 +27,22 @@ class Command(BaseCommand):
         '"differences": [{"key", "before", "after", "group", "why"}]}. '
         "Metrics: output_tps and user_tps (tokens per second), ttft_p50 and tpot_p50 (seconds), "
         "accept_len, running and waiting. change is ratio - 1; what one side did not measure is "
-        "null. Two single launches give a hint, no verdict."
+        "null. Two single launches give a hint, no verdict. --format prints what the comparison "
+        "page exports; docs/exports.md tells its fields."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("before", type=int, help="run number of the baseline")
         parser.add_argument("after", type=int, help="run number of what is compared with it")
         parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+        parser.add_argument("--format", choices=list(FORMATS), help="print an export of the page")
 
     def handle(self, *args: Any, **options: Any) -> None:
         before, after = _run(options["before"]), _run(options["after"])
+        if options["format"]:
+            told = snapshot(compared_runs(before, after), [])
+            self.stdout.write(FORMATS[options["format"]].write(told, ""), ending="")
+            return
         found = pair(side_of_run(before), side_of_run(after))
         if options["json"]:
             told = as_values(before, after, found)
@@ -47,6 +57,18 @@ def _run(pk: int) -> Run:
     if run is None:
         raise CommandError(f"There is no run {pk}.")
     return run
+
+
+def compared_runs(before: Run, after: Run) -> Compared:
+    """Two launches as the two sides of a comparison; those of one arm are told apart."""
+    same = before.arm.name == after.arm.name
+    names = [f"{run.arm.name}, run {run.pk}" if same else run.arm.name for run in (before, after)]
+    base, other = (
+        replace(side_of_run(run), shown=(name, letter))
+        for run, name, letter in zip((before, after), names, "AB", strict=True)
+    )
+    given = answers(runs=[before.pk, after.pk])
+    return Compared([base, other], [pair(base, other, given)], given)
 
 
 def as_values(before: Run, after: Run, found: Pair) -> dict[str, Any]:

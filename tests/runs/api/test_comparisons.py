@@ -36,9 +36,33 @@ def test_it_gives_changes_by_level_and_what_differs(member: Client) -> None:
     assert "hint" in told["pairs"][0]["sentence"]
 
 
-@pytest.mark.parametrize("arms", ["", "1", "1~x", "1~1~1~1~1~1~1"])
+@pytest.mark.parametrize("arms", ["", "1~x", "1~1~1~1~1~1~1"])
 def test_it_refuses_what_names_no_arms(member: Client, arms: str) -> None:
     assert member.get(f"/api/v1/compare?arms={arms}").status_code == 422
+
+
+def test_a_single_arm_has_its_log_and_no_pairs(member: Client) -> None:
+    run = make_measured_run(make_arm(make_campaign()), {1: 100.0}, imported=True)
+    stream = make_stream(run.attempts.get(), lines=1)
+    make_samples(stream, [71.44], running=1, accept_len=1.5, accept_rate=0.5, graph=True)
+    told = member.get(f"/api/v1/compare?arms={run.arm_id}").json()
+    assert told["pairs"] == []
+    assert told["arms"][0]["log"] == {
+        "lines": [
+            {
+                "phase": "decode",
+                "running": 1,
+                "waiting": 0,
+                "output_tps": 71.44,
+                "accept_len": 1.5,
+                "accept_rate": 0.5,
+                "graph": True,
+                "strict_rate": 0.5,
+            }
+        ],
+        "damaged": 0,
+        "active": "Speculation is active: accept len 1.50.",
+    }
 
 
 def test_arms_of_two_campaigns_are_compared(member: Client) -> None:

@@ -107,3 +107,22 @@ def test_an_unknown_number_is_said(words: tuple[str, ...]) -> None:
 def test_the_json_is_described_in_the_help(name: str) -> None:
     parser = load_command_class("runs", name).create_parser("manage.py", name)
     assert all(word in parser.format_help() for word in ("--json", "concurrency", "output"))
+
+
+@pytest.mark.parametrize("form", ["markdown", "csv", "json"])
+def test_compare_prints_what_the_page_exports(form: str) -> None:
+    campaign = make_campaign("Does it pay?")
+    before = make_measured_run(make_arm(campaign), {4: 400.0})
+    after = make_measured_run(make_arm(campaign, "steps=2", steps=2), {4: 500.0})
+    shown = printed("compare", before.pk, after.pk, "--format", form)
+    assert "500" in shown and "steps=2" in shown and "a hint" in shown
+    if form == "json":
+        told = json.loads(shown)
+        assert told["pairs"][0]["rows"][0]["output"]["change"] == 0.25
+
+
+def test_two_launches_of_one_arm_are_told_apart_in_an_export() -> None:
+    arm = make_arm(make_campaign())
+    runs = [make_measured_run(arm, {4: tps}) for tps in (400.0, 404.0)]
+    shown = printed("compare", runs[0].pk, runs[1].pk, "--format", "markdown")
+    assert f"### steps=1, run {runs[1].pk} against steps=1, run {runs[0].pk}" in shown
