@@ -68,7 +68,9 @@ def whole_of(level: Level, lines: Sequence[Line]) -> Span | None:
 
 def standing_move(level: Level) -> WindowMove | None:
     """The latest move by hand, unless it was put back."""
-    moves = level.attempt.window_moves.filter(index=level.index, concurrency=level.concurrency)
+    moves = WindowMove.objects.filter(
+        attempt=level.attempt_id, index=level.index, concurrency=level.concurrency
+    )
     latest = moves.order_by("pk").last()
     return latest if latest is not None and latest.start is not None else None
 
