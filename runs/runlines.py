@@ -43,13 +43,15 @@ def level_readings(stream: LogStream, level: Level, *, speculative: bool) -> Rea
 
     Of a long log that is whole they are kept beside its outline: they cost seconds.
     """
-    if level.started is None or level.ended is None:
+    window = level.window
+    start, end = (window.span.start, window.span.end) if window else (level.started, level.ended)
+    if start is None or end is None:
         return None
-    key = f"{level.started!r} {level.ended!r} {speculative}"
+    key = f"{start!r} {end!r} {speculative}"
     kept = Outline.objects.filter(stream=stream).first() if stream.complete else None
     if kept is not None and key in kept.medians:
         return Readings(**kept.medians[key])
-    lines = stream.samples.filter(phase__in=TOLD, time__gte=level.started, time__lte=level.ended)
+    lines = stream.samples.filter(phase__in=TOLD, time__gte=start, time__lte=end)
     rows = lines.order_by("seq").values_list(*READ, named=True).iterator(AT_ONCE)
     told = readings(cast("Iterator[Line]", rows), speculative=speculative)
     if kept is not None:

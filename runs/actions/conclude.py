@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from runs.actions.levelcourse import decode_lines
+from runs.actions.levelcourse import decode_lines, steady_of
 from runs.actions.levelfacts import interval_lines, level_facts
 from runs.actions.levelwindow import WINDOW_FIELDS, rows_inside, settle, timed_rows
 from runs.caveats.base import Finding
@@ -171,7 +171,7 @@ def _client_and_log(
 ) -> list[Finding]:
     """Where the client's steady rate and the log's lines of the same seconds disagree."""
     for level in levels:
-        steady = level.summary.get("steady") or {}
+        steady = steady_of(level)
         lines = decode_lines(samples, steady.get("start"), steady.get("end"), margin=STAMP_S)
         if steady.get("output_tps") and len(lines) >= LEAST_LINES:
             found = _findings(run, startup, [level], lines, client_tps=steady["output_tps"])

@@ -18,7 +18,7 @@ def course(
 ) -> dict[str, Any]:
     """The facts of :class:`LevelFacts` that tell of time; what is not known is left out."""
     summary = level.summary
-    steady = summary.get("steady") or {}
+    steady = steady_of(level)
     start, end = steady.get("start"), steady.get("end")
     inside = decode_lines(samples, level.started, level.ended)
     lines = decode_lines(samples, start, end)
@@ -42,6 +42,14 @@ def course(
     if len(lines) >= LEAST:
         known["waiting_first"], known["waiting_last"] = map(_waiting, thirds)
     return {name: value for name, value in known.items() if value is not None}
+
+
+def steady_of(level: Level) -> dict[str, Any]:
+    """The client's own steady span and rate, or the window that somebody chose."""
+    if not level.edited:
+        return level.summary.get("steady") or {}
+    rate = level.output_tps if level.window_tps else None
+    return {"start": level.window_start, "end": level.window_end, "output_tps": rate}
 
 
 def client_cpu(attempt: Attempt, levels: Sequence[Level]) -> float | None:

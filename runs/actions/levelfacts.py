@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from django.db.models import F, Max
 
-from runs.actions.levelcourse import client_cpu, course, decode_lines
+from runs.actions.levelcourse import client_cpu, course, decode_lines, steady_of
 from runs.caveats.load import LevelFacts
 from runs.drivers.gpu_records import IDLE
 from runs.metrics.gpu import AT_WORK, GpuWindow, gpu_windows
@@ -53,7 +53,7 @@ def _facts(
     attempt: Attempt, level: Level, samples: Sequence[Sample], reached: int | None
 ) -> LevelFacts:
     cache = level.summary.get("cache") or {}
-    steady = level.summary.get("steady") or {}
+    steady = steady_of(level)
     lines = decode_lines(samples, steady.get("start"), steady.get("end"))
     log_tps, seconds = tokens_told(lines)
     return LevelFacts(

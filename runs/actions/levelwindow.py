@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, cast
 
+from django.db.models import QuerySet
+
 from runs.drivers.load_records import LoadReader, Request
 from runs.intake.windows import busy, mean_of
 from runs.metrics.acceptance import level_accept_len
@@ -60,7 +62,7 @@ def whole_of(level: Level, lines: Sequence[Line]) -> Span | None:
     if level.started is not None and level.ended is not None:
         whole = Span(level.started, level.ended)
     elif lines:
-        whole = Span(lines[0].time - lines[0].seconds, lines[-1].time)
+        whole = Span(lines[0].time, lines[-1].time)
     else:
         return None
     return whole if whole.seconds > 0 else None
@@ -141,12 +143,15 @@ def _answered(level: Level) -> list[Request]:
     ]
 
 
-def stored_rows(level: Level) -> list[Row]:
-    """The level's lines from the database: of an import by their numbers, else by their times."""
+def told_lines(level: Level) -> QuerySet[Sample] | None:
+    """The level's lines in the database: of an import by their numbers, else by their times.
+
+    None where neither is known.
+    """
     bounds = level.summary.get("log_lines")
     timed = level.started is not None and level.ended is not None
     if not bounds and not timed:
-        return []
+        return None
     told = Sample.objects.filter(
         stream__attempt=level.attempt_id,
         stream__role=LogStream.Role.SERVER,
@@ -157,6 +162,14 @@ def stored_rows(level: Level) -> list[Row]:
         told = told.filter(line__gte=bounds[0], line__lt=bounds[1])
     if timed:
         told = told.filter(time__gte=level.started, time__lte=level.ended)
+    return told
+
+
+def stored_rows(level: Level) -> list[Row]:
+    """The level's lines, of very many a part."""
+    told = told_lines(level)
+    if told is None:
+        return []
     every = 1 + told.count() // MOST_LINES
     rows = told.order_by("stream", "seq").values_list(*_READ, named=True).iterator(5000)
     return [cast("Row", row) for n, row in enumerate(rows) if n % every == 0]
