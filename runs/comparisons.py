@@ -42,6 +42,9 @@ class Row:
     capped: str  # "ran 26 and 21 of 32"; empty if nothing stood in the way, or it is not known
     dots: list[Dot]
     verdict: Verdict | None = None  # of the sweep's metric; None where that was not measured
+    # of either side: its output tok/s, and what its log says, are of a window moved by hand
+    edited: tuple[bool, bool] = (False, False)
+    edited_log: tuple[bool, bool] = (False, False)
 
     @property
     def headline(self) -> LevelChange:
@@ -303,6 +306,11 @@ def row(
         capped=capped_words(base, other, concurrency),
         dots=dots([base, other], concurrency),
         verdict=None if base.provisional or other.provisional else verdict,
+        edited=(base.edited(concurrency, client=True), other.edited(concurrency, client=True)),
+        edited_log=(
+            base.edited(concurrency, client=False),
+            other.edited(concurrency, client=False),
+        ),
     )
 
 

@@ -27,6 +27,7 @@ from runs.models import Arm, Attempt, Event, Level, LogStream, Run, State
 from runs.runlines import is_speculative, last_decode, server_stream
 from runs.runphases import Phase, phases
 from runs.templatetags.measures import clock
+from runs.windowpage import WindowRow, clock_words, window_rows
 
 # told by the phases bar and by the table of levels already, or in the log for each batch size
 QUIET_EVENTS = {
@@ -91,6 +92,7 @@ class RunPage:
     flagged: list[Event]  # those that the charts mark at their place
     caveats: list[CaveatRow]
     gpu: GpuTold | None  # None for an import
+    windows: list[WindowRow]
     elapsed: float | None
     left: float | None
     limit: int | None  # running requests that the server allows itself
@@ -131,6 +133,10 @@ class RunPage:
         return any(row.level.requests is not None for row in self.rows) or (
             bool(self.rows) and not self.run.imported
         )
+
+    @property
+    def clock_words(self) -> str:
+        return clock_words(self.run)
 
     @property
     def itl_words(self) -> str:
@@ -199,6 +205,7 @@ def run_page(run: Run) -> RunPage:
         events_left_out=max(0, len(rows) - EVENTS_SHOWN) + more,
         flagged=list(telling.filter(kind__in=FLAGGED)[:FLAGS]),
         gpu=gpu_told(run, attempt),
+        windows=window_rows(attempt, levels),
         caveats=caveat_rows(run),
         elapsed=elapsed,
         left=left_of(run, elapsed) if run.is_active and elapsed is not None else None,
@@ -357,7 +364,16 @@ def _band(level: Level) -> dict[str, Any]:
         "start": level.started,
         "end": level.ended,
         "state": level.state,
+        "index": level.index,
+        "window": _window_mark(level),
     }
+
+
+def _window_mark(level: Level) -> dict[str, Any] | None:
+    if level.window is None:
+        return None
+    span = level.window.span
+    return {"start": span.start, "end": span.end, "edited": level.edited}
 
 
 def _baseline_marks(baseline: Run | None) -> dict[str, Any] | None:

@@ -141,6 +141,16 @@ class Side:
                     found[metric, figures.concurrency].append(value)
         return found
 
+    def edited(self, concurrency: int, *, client: bool) -> bool:
+        """Whether a launch's figure is that of a window moved by hand: the log's always is, the
+        client's where it counted single requests."""
+        levels = (level for launch in self.counted for level in launch.measured)
+        return any(
+            level.edited and (level.window_tps or not client)
+            for level in levels
+            if level.concurrency == concurrency
+        )
+
     def mean(self, metric: str, concurrency: int) -> float | None:
         values = self.values(metric, concurrency)
         return sum(values) / len(values) if values else None

@@ -19,6 +19,7 @@ from runs.views import (
     search,
     share,
     stream,
+    windows,
 )
 
 urlpatterns: list[URLPattern] = [
@@ -51,6 +52,7 @@ urlpatterns: list[URLPattern] = [
     path("runs/<int:pk>/log/", run.run_log, name="run-log"),
     path("runs/<int:pk>/samples.csv", run.run_samples, name="run-samples"),
     path("runs/<int:pk>/levels/<int:index>/output/", run.run_output, name="run-output"),
+    path("runs/<int:pk>/levels/<int:index>/window/", windows.run_window, name="run-window"),
     path("runs/<int:pk>/read-again/", run.run_read_again, name="run-read-again"),
     path("runs/<int:pk>/cancel/", run.run_cancel, name="run-cancel"),
     path("runs/<int:pk>/try-again/", run.run_try_again, name="run-try-again"),

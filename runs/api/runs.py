@@ -18,6 +18,21 @@ from runs.thinning import MOST as MOST_DRAWN
 router = Router(tags=["runs"])
 
 
+class WindowOut(Schema):
+    """The time that a level's figures are read from: epoch seconds on the server's clock.
+
+    ``source`` is "client", "server only", "whole run" or "by hand"; ``why`` says what spoke
+    against a better one. ``counts_output``: output_tps is tokens in the window over its length;
+    else it is the client's own, of the whole level.
+    """
+
+    start: float
+    end: float
+    source: str
+    why: str
+    counts_output: bool
+
+
 class LevelOut(Schema):
     """One concurrency of a run. Tokens per second and seconds; what is not known is null."""
 
@@ -33,10 +48,25 @@ class LevelOut(Schema):
     accept_len: float | None
     ttft_s: float | None
     tpot_s: float | None
+    window: WindowOut | None
 
     @staticmethod
     def of(level: Level) -> LevelOut:
-        return LevelOut(**{name: getattr(level, name) for name in LevelOut.model_fields})
+        own = set(LevelOut.model_fields) - {"window"}
+        return LevelOut(**{name: getattr(level, name) for name in own}, window=_window(level))
+
+
+def _window(level: Level) -> WindowOut | None:
+    window = level.window
+    if window is None:
+        return None
+    return WindowOut(
+        start=window.span.start,
+        end=window.span.end,
+        source=window.source,
+        why=window.why,
+        counts_output=level.window_tps,
+    )
 
 
 class FigureOut(Schema):

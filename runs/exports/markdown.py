@@ -104,7 +104,8 @@ def _change(row: Told, key: str, judged: str) -> str:
 
 def _word(row: Told) -> str:
     told = " ".join(filter(None, [row["glyph"], row["word"]])) if row["word"] != UNKNOWN else "·"
-    extra = "; ".join(filter(None, [row["more"], row["capped"]]))
+    moved = "window moved by hand" if any(row.get("edited_log", ())) else ""
+    extra = "; ".join(filter(None, [row["more"], row["capped"], moved]))
     return plain(f"{told} ({extra})" if extra else told)
 
 

@@ -112,6 +112,8 @@ def _cell(data: CampaignData, arm: Arm, concurrency: int, metric: Metric) -> Cel
         text=text,
         run=run if kind != "measured" or progress is not None else None,
         lead="",
+        edited=metric.field == "output_tps"
+        and any(level and level.edited and level.window_tps for level in levels.values()),
     )
 
 

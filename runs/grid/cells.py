@@ -54,6 +54,7 @@ class Cell:
     text: str
     run: Run | None
     lead: str
+    edited: bool  # somebody moved the window of one of the launches
 
     @property
     def tone(self) -> str:

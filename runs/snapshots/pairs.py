@@ -74,6 +74,8 @@ def _row(row: Row) -> dict[str, Any]:
         "concurrency": row.concurrency,
         **{name: _change(getattr(row, name)) for name in figures},
         **{name: getattr(row, name) for name in words},
+        "edited": list(row.edited),
+        "edited_log": list(row.edited_log),
         "metric": row.headline.metric,
         "verdict": _verdict(row.verdict) if row.verdict else None,
         "dots": [{"letter": d.letter, "x": d.x, "value": d.value} for d in row.dots],

@@ -49,6 +49,13 @@ def arm_mark(letter: str) -> SafeString:
 
 
 @register.simple_tag
+def window_mark(edited: bool | None) -> SafeString:
+    """A small W beside a figure of a window that somebody moved: ``{% window_mark x %}``."""
+    told = '<sup class="w" title="its window was moved by hand">W</sup>' if edited else ""
+    return mark_safe(told)
+
+
+@register.simple_tag
 def arm_name(arm: Arm) -> SafeString:
     """Marker and name in the arm's colour: ``{% arm_name run.arm %}``."""
     return format_html(

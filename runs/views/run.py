@@ -56,10 +56,14 @@ def run_by_uid(request: HttpRequest, uid: UUID) -> HttpResponse:
 @require_safe
 def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
     """Live while it runs, the same from the database afterwards."""
-    run = get_run(pk)
+    return render(request, "runs/run_detail.html", run_context(request, get_run(pk)))
+
+
+def run_context(request: HttpRequest, run: Run) -> dict[str, Any]:
+    """All that the page of a run shows."""
     page = run_page(run)
     stream = page.stream
-    context = {
+    return {
         "run": run,
         "page": page,
         "numbers": numbers(page, baseline_readings(page)),
@@ -73,7 +77,6 @@ def run_detail(request: HttpRequest, pk: int) -> HttpResponse:
         **_server(run),
         "rail": notes_rail(run),
     }
-    return render(request, "runs/run_detail.html", context)
 
 
 def _server(run: Run) -> dict[str, Any]:

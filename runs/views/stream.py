@@ -34,7 +34,15 @@ LIFE = 600.0  # seconds; then the browser comes again with its own cursor
 BEAT = 2.5  # seconds without a ring; the page says "reconnecting" after twice that
 POLL = 2.0  # seconds between two looks while Redis cannot be asked
 PAUSE = 0.3  # seconds at least between two looks, however often it rings
-PARTS = ("head", "actions", "phases", "outcome", "gpu", "side")  # of the page, besides its numbers
+PARTS = (
+    "head",
+    "actions",
+    "phases",
+    "outcome",
+    "windows",
+    "gpu",
+    "side",
+)  # of the page, besides its numbers
 
 
 @require_GET

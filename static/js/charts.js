@@ -1,8 +1,10 @@
 // The charts of a run under one cursor, drawn by uPlot.
+import { bandRow, drawBands } from "./bands.js";
 import { SPECS, clock, fixed, group, roundUp, show } from "./chartspecs.js";
 import { NONE, gpuReadings, gpuRows } from "./gpu.js";
 import { armColor, color, onTheme } from "./palette.js";
 import { alignByLevel, decodeLines, merge, nearest, refined, zeroOf } from "./series.js";
+import { Windows } from "./windows.js";
 
 const AXIS = 46; // px at the left, equal in all charts so that one cursor fits all
 const BOTTOM = 28;
@@ -24,6 +26,7 @@ export class Charts {
     this.baseRing = null;
     this.gpuRing = null;
     this.grid = root.querySelector(".lc");
+    this.windows = new Windows(this);
     onTheme(() => this.charts.forEach((chart) => chart.redraw(false)));
     // the arrows work as soon as nothing else on the page has the focus
     document.addEventListener("keydown", (event) => this.key(event));
@@ -87,7 +90,8 @@ export class Charts {
 
   /** What stands beside the canvas and moves with it. */
   beside() {
-    this.bands();
+    bandRow(this);
+    this.windows.handles();
     this.flags();
   }
 
@@ -173,7 +177,7 @@ export class Charts {
         ],
         series,
         hooks: {
-          drawClear: [(u) => this.drawBands(u)],
+          drawClear: [(u) => drawBands(this, u), (u) => this.windows.draw(u)],
           draw: [
             (u) => this.drawEnds(u, spec),
             // only now the scales are those of the new points
@@ -221,31 +225,6 @@ export class Charts {
     }
   }
 
-  /** Tint of the running level and a line at each level's start, under the series. */
-  drawBands(u) {
-    const { ctx, bbox } = u;
-    if (!this.timed) return;
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-    ctx.clip();
-    for (const level of this.marks.levels) {
-      if (level.start === null) continue;
-      const from = u.valToPos(level.start - this.zero, "x", true);
-      if (level.state === "running") {
-        const last = this.own[this.own.length - 1].x;
-        const to = u.valToPos(Math.max(last, level.start - this.zero), "x", true);
-        ctx.globalAlpha = 0.06;
-        ctx.fillStyle = color("--accent");
-        ctx.fillRect(from, bbox.top, to - from, bbox.height);
-        ctx.globalAlpha = 1;
-      }
-      ctx.fillStyle = color("--hair");
-      ctx.fillRect(Math.round(from), bbox.top, Math.max(1, devicePixelRatio), bbox.height);
-    }
-    ctx.restore();
-  }
-
   /** A dot at each line's newest point; where two lines share a chart, their names. */
   drawEnds(u, spec) {
     const line = this.rows(spec).at(-1);
@@ -272,40 +251,6 @@ export class Charts {
       ctx.fillText(`${line[name]} ${spec.units?.[name] ?? name}`, x + 9 * ratio, y);
     }
     ctx.restore();
-  }
-
-  /** The row of levels above the charts. */
-  bands() {
-    const row = this.root.querySelector("[data-bands]");
-    const u = this.charts[0];
-    if (!row || !u) return;
-    row.replaceChildren();
-    if (!this.timed) return;
-    const width = u.over.clientWidth;
-    const begun = this.marks.levels.filter((level) => level.start !== null);
-    begun.forEach((level, i) => {
-      const left = u.valToPos(level.start - this.zero, "x");
-      const next = begun[i + 1];
-      const right = next ? u.valToPos(next.start - this.zero, "x") : width;
-      if (right <= 0 || left >= width) return;
-      const running = level.state === "running";
-      const words = `${i === 0 ? "level " : ""}${level.c}${running ? ", now" : ""}`;
-      row.append(this.band(Math.max(left, 0), Math.min(right, width), words, running ? "now" : ""));
-    });
-    const coming = this.marks.levels.find((level) => level.start === null);
-    if (coming && begun.length && !this.marks.final) {
-      row.append(this.band(width - 58, width + 8, `${coming.c} next`, "next"));
-    }
-  }
-
-  band(left, right, words, kind) {
-    const span = document.createElement("span");
-    span.className = kind;
-    const fits = (text) => right - left > 6.4 * text.length + 6;
-    span.textContent = [words, words.replace("level ", "")].find(fits) ?? "";
-    span.style.left = `${left}px`;
-    span.style.width = `${Math.max(right - left - 2, 0)}px`;
-    return span;
   }
 
   /** Flags on the first chart: what happened, at its place. */
