@@ -372,8 +372,8 @@ def _band(level: Level) -> dict[str, Any]:
 def _window_mark(level: Level) -> dict[str, Any] | None:
     if level.window is None:
         return None
-    span = level.window.span
-    return {"start": span.start, "end": span.end, "edited": level.edited}
+    span, source = level.window.span, level.window_source
+    return {"start": span.start, "end": span.end, "source": source}
 
 
 def _baseline_marks(baseline: Run | None) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ export class Windows {
     this.moved = new Map(); // by the level's index: where its handles stand while it is being moved
     for (const open of document.querySelectorAll("[data-window][open]")) this.take(open);
     document.addEventListener("input", (event) => this.take(event.target.closest("[data-window]")));
-    // only the level that is open has handles where there is little room
+    // the handles of a short window, or of a whole level, are there while its form is open
     document.addEventListener("toggle", () => this.redraw(), true);
   }
 
@@ -39,6 +39,11 @@ export class Windows {
     return this.charts.timed ? this.charts.marks.levels.filter((level) => level.window) : [];
   }
 
+  /** A shade over everything would tell nothing. */
+  isShorter(level) {
+    return level.window.source !== "whole run" || this.moved.has(level.index);
+  }
+
   /** The shade of each window, under the series. */
   draw(u) {
     const { ctx, bbox } = u;
@@ -47,15 +52,16 @@ export class Windows {
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
     for (const level of this.levels()) {
+      if (!this.isShorter(level)) continue;
       const span = this.span(level);
       const [from, to] = [span.start, span.end].map((t) => u.valToPos(t - this.charts.zero, "x", true));
-      ctx.globalAlpha = 0.06;
+      ctx.globalAlpha = 0.04;
       ctx.fillStyle = color("--ink");
       ctx.fillRect(from, bbox.top, to - from, bbox.height);
       ctx.globalAlpha = 1;
       ctx.strokeStyle = color("--rule");
       ctx.lineWidth = devicePixelRatio;
-      ctx.setLineDash(level.window.edited || this.moved.has(level.index) ? [4, 3] : []);
+      ctx.setLineDash(level.window.source === "by hand" || this.moved.has(level.index) ? [4, 3] : []);
       for (const x of [from, to]) {
         ctx.beginPath();
         ctx.moveTo(Math.round(x) + 0.5, bbox.top);
@@ -74,7 +80,7 @@ export class Windows {
       const box = formOf(level.index);
       const span = this.span(level);
       const at = { start: this.place(u, span.start), end: this.place(u, span.end) };
-      const room = at.end - at.start >= ROOM || box?.open;
+      const room = (this.isShorter(level) && at.end - at.start >= ROOM) || box?.open;
       if (!box?.querySelector("form") || !room) continue;
       for (const side of ["start", "end"]) {
         const inside = at[side] >= -1 && at[side] <= u.over.clientWidth + 1;
@@ -95,6 +101,7 @@ export class Windows {
     const zero = Number(box.dataset.zero);
     const seconds = (this.span(level)[side] - zero).toFixed(1);
     handle.style.left = `${left}px`;
+    handle.classList.toggle("held", this.moved.has(level.index));
     handle.setAttribute("aria-valuemin", "0");
     handle.setAttribute("aria-valuemax", Number(box.dataset.seconds).toFixed(1));
     handle.setAttribute("aria-valuenow", seconds);

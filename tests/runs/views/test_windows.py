@@ -119,7 +119,7 @@ def test_a_run_without_windows_has_no_such_part(member: Client) -> None:
 def test_the_charts_are_told_of_it(member: Client, run: Run) -> None:
     move(member, run)
     (told,) = marks(run_page(run))["levels"]
-    assert told["window"] == {"start": BEGAN + 10, "end": BEGAN + 50.5, "edited": True}
+    assert told["window"] == {"start": BEGAN + 10, "end": BEGAN + 50.5, "source": "by hand"}
 
 
 def test_the_api_tells_the_window(member: Client, run: Run, level: Level) -> None:
