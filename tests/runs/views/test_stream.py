@@ -85,6 +85,7 @@ def test_the_first_look_gives_points_and_state() -> None:
         "outcome",
         "gpu",
         "side",
+        "windows",
         "numbers",
     }
     assert events["state"]["marks"]["levels"][0]["c"] == 4
