@@ -5,7 +5,9 @@
 Launches are made with a noise of 1.5 %: of two like arms every word of a direction, "likely" ones
 included, is a false alarm; of arms 3 % apart it is a find. History is drawn anew for each trial, as
 repeats of a host would give it. With six levels the noise is half the launch's, half the level's;
-then an alarm anywhere counts, and so does one of the sweep. The same seed gives the same table.
+then an alarm anywhere counts, and so does one of the sweep. "Stops by the rule" is what the
+conductor does: looks at 3, 5 and 7 launches, each ends the plan at better, worse or equivalent. The
+same seed gives the same table.
 Status 1 if the rule, used as it is meant to be, cries wolf in more than 5 % of cases.
 """
 
@@ -19,6 +21,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
+from runs.metrics.looking import decide, may_stop
 from runs.metrics.noise import Noise, noise_from
 from runs.metrics.verdict import Case, Judgement, verdict
 from runs.metrics.wording import DIRECTED
@@ -61,6 +64,7 @@ class Setting:
     looks: Sequence[int] = ()
     repeats: int = 0
     promised: bool = True
+    by_rule: bool = False  # stop where the conductor would, else at an alarm of any level
 
     @property
     def told_repeats(self) -> str:
@@ -75,6 +79,7 @@ def settings() -> list[Setting]:
         for repeats in REPEATS
     ]
     rows += [Setting("three looks", levels, looks=LOOKS) for levels in LEVELS]
+    rows += [Setting("stops by the rule", levels, looks=LOOKS, by_rule=True) for levels in LEVELS]
     # what "likely" is for: nobody knows that this host is twice as loud as is assumed
     rows += [
         Setting("assumed at half the truth", 1, sd=2 * SD, known=False, repeats=n, promised=False)
@@ -116,7 +121,7 @@ def judged(dice: random.Random, setting: Setting, effect: float) -> tuple[Judgem
     for look in looks:
         case = Case(before[:look], after[:look], noise=noise, looks=len(looks))
         found = verdict(case)
-        if any_alarm(found):
+        if may_stop([decide(found)]) if setting.by_rule else any_alarm(found):
             return found, look
     return found, looks[-1]
 

@@ -11,6 +11,7 @@ from runs.answers import NONE, Answers
 from runs.caveatgroups import CaveatGroup, caveat_groups
 from runs.history import Past, Repeats, past_of
 from runs.metrics.format import number, share
+from runs.metrics.looking import LEAST_LAUNCHES
 from runs.metrics.noise import Noise
 from runs.metrics.planning import resolution
 from runs.metrics.sentence import verdict_sentence
@@ -99,7 +100,10 @@ def judge(
     arms = [base.arm, other.arm]
     earlier = (past or past_of(arms)).beside(arms)
     reasons = [] if anyway else not_comparable(base, other)
-    guards = tuple(_case(name, before, after, earlier, paired=paired) for name in GUARDED)
+    looks = looks_of(base, other)
+    guards = tuple(
+        _case(name, before, after, earlier, paired=paired, looks=looks) for name in GUARDED
+    )
     unsafe = failures([*before, *after])
     case = _case(
         metric,
@@ -110,9 +114,17 @@ def judge(
         guards=guards,
         not_comparable=reasons,
         blocking=blocking(caveat_groups([base, other], given), metric),
+        looks=looks,
         unsafe=unsafe,
     )
     return Judged(metric, verdict(case), paired, base.arm.host.name)
+
+
+def looks_of(base: Side, other: Side) -> int:
+    """How often the plan of both arms looks at their results; one where they share no plan."""
+    if base.arm.campaign_id != other.arm.campaign_id or min(base.n, other.n) < LEAST_LAUNCHES:
+        return 1
+    return len(base.arm.campaign.looks) or 1
 
 
 def _in_order(side: Side) -> list[Launch]:

@@ -15,6 +15,7 @@ from runs.caveats.base import FIVE_TIMES, LOWEST_LIMIT, REAL_PROMPTS, Experiment
 from runs.drivers.prompts import FILE
 from runs.drivers.registry import find_driver
 from runs.engines.registry import ENGINES
+from runs.metrics.blocks import interleaved
 from runs.models import Arm, Campaign, CaveatTest, Comparison, Run, ServerConfig, Workload
 
 LAUNCHES = 2  # of each arm: the fewest of which the verdict function says a word
@@ -49,8 +50,7 @@ class Plan:
     @property
     def order(self) -> list[PlannedArm]:
         """Every second block runs backwards."""
-        turns = [self.arms, self.arms[::-1]]
-        return [arm for n in range(self.launches) for arm in turns[n % 2]]
+        return [arm for block in interleaved(self.arms, self.launches) for arm in block]
 
     @property
     def question(self) -> str:

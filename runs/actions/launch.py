@@ -15,6 +15,8 @@ from people.models import Person
 from runs.drivers.checks import WorkloadError
 from runs.drivers.registry import find_driver
 from runs.engines.registry import ENGINES
+from runs.metrics.blocks import interleaved
+from runs.metrics.looking import planned_looks
 from runs.models import Arm, Campaign, Run, ServerConfig, Workload
 
 
@@ -61,17 +63,22 @@ def launch_campaign(
     share_gpus: bool = False,
     smoke: tuple[str, str] = ("", ""),
     limits: dict[str, float] | None = None,
+    looks: int = 1,
 ) -> Campaign:
     """Store the campaign, its arms and one queued run per launch, interleaved A B B A.
 
     ``share_gpus``: runs start although others hold memory on their GPUs. ``smoke`` is the
     readiness check's own question and what its answer must hold. ``limits`` are seconds, by the
-    keys of :attr:`Campaign.limits`; the house's hold for what it does not name.
+    keys of :attr:`Campaign.limits`; the house's hold for what it does not name. ``looks`` is how
+    often the results may be looked at, the last time at the end; see :mod:`runs.stopping`.
     """
     if not host.can_connect:
         raise Refused(f"{host} cannot be reached: it has no address or no confirmed key.", "host")
     check_load(workload)
+    looks_at = planned_looks(repeats, looks) if len(arms) > 1 else []
     campaign = Campaign.objects.create(
+        looks=looks_at,
+        next_look=looks_at[0] if looks_at else None,
         question=question,
         opened_by=by,
         share_gpus=share_gpus,
@@ -81,9 +88,8 @@ def launch_campaign(
     )
     workload.save()
     made = [_add_arm(campaign, i, arm, workload, host) for i, arm in enumerate(arms)]
-    for launch in range(1, repeats + 1):
-        # every second block runs backwards, so that a drifting host harms no arm more than another
-        for arm in made if launch % 2 else reversed(made):
+    for launch, block in enumerate(interleaved(made, repeats), start=1):
+        for arm in block:
             queue_run(arm=arm, launch=launch, by=by)
     return campaign
 

@@ -52,6 +52,8 @@ def next_queued() -> list[Run]:
     taken |= {_claim(machine, run.host_id, run.arm.config) for run in active}
     queued = Run.objects.filter(unclaimed(), state=State.QUEUED, due_at__lte=Now())
     found = []
+    # what comes after a look of its campaign's plan waits until somebody has looked
+    queued = queued.filter(Q(campaign__next_look=None) | Q(launch__lte=F("campaign__next_look")))
     for run in queued.select_related("arm__config").order_by("queued_at", "position", "pk"):
         wanted = _claim(machine, run.host_id, run.arm.config)
         if _meets_any(wanted, blocked):

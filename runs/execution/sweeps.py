@@ -19,6 +19,7 @@ from runs.execution.forgotten import settle_forgotten
 from runs.models import Reason, Run, State
 from runs.models.leader import Leader, Sign
 from runs.outcomes import settle_tests
+from runs.stopping import take_looks
 from runs.tasks import ring_canary
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ NAME = "sweeps"
 
 class Sweeps:
     """Deadlines of runs that nobody tells, LOST runs whose node is back, ended counter-experiments,
-    the workers' canary."""
+    looks of campaigns' plans, the workers' canary."""
 
     def __init__(self, holder: str, links: Links) -> None:
         self.holder = holder
@@ -42,6 +43,7 @@ class Sweeps:
         if not await hold(NAME, self.holder, settings.DURATIONS.claim):
             return []
         await sync_to_async(end_overdue)(self.holder)
+        await sync_to_async(take_looks)()
         await sync_to_async(settle_tests)()
         if self._is_due("canary", settings.DURATIONS.canary):
             taken = await asyncio.to_thread(ring_canary)

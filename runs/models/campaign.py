@@ -43,6 +43,17 @@ class Campaign(models.Model):
     facts = models.JSONField(default=dict)
     # seconds that differ from the house's: ready_s, wall_s, stall_s, deadman_s, lost_after_s
     limits = models.JSONField(default=dict, blank=True)
+    # launches of each arm after which the plan looks at the results, the last its end; see
+    # runs.stopping. Empty: nothing is planned beyond the runs themselves
+    looks = models.JSONField(default=list, blank=True)
+    # what each look said, in their order
+    looked = models.JSONField(default=list, blank=True)
+    # launches at the next look: later ones wait for it; null once the plan is over
+    next_look = models.PositiveIntegerField(null=True)
+    # the campaign whose plan had ended without a word; this one is judged by itself
+    confirms = models.ForeignKey(
+        "self", null=True, on_delete=models.SET_NULL, related_name="confirmations"
+    )
     # while a large import is being stored: when its last piece was; null once it is whole
     importing_since = models.DateTimeField(null=True)
 
@@ -63,6 +74,11 @@ class Campaign(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("campaign-detail", args=[self.pk])
+
+    @property
+    def plan_is_over(self) -> bool:
+        """Whether a plan had its last look, or an early one that settled it."""
+        return bool(self.looks) and self.next_look is None
 
 
 class Arm(models.Model):

@@ -80,6 +80,7 @@ class Reason(models.TextChoices):
     NODE_DISK_FULL = "node-disk-full", "the node's disk was full"
     UNKILLABLE = "unkillable", "its process survives being killed"
     NEVER_BEGUN = "never-begun", "it waited for too long"
+    STOPPED_EARLY = "stopped-early", "the plan's question was settled"
     BY_PERSON = "by-person", "stopped by a person"
     OPERATION_FAILED = "operation-failed", "a step could not be carried out"
     INTERNAL = "internal", "a fault in Throughline"
