@@ -12,6 +12,7 @@ from runs.metrics.prediction import MOST_STEPS, Prediction, StepsArm, predict
 from runs.models import Arm, Level, Run, State, Workload
 
 RECENT = 5  # launches looked back on; older ones say little about today's node
+RECENT_LEVELS = 60
 
 
 def run_seconds(workload: Workload, host: Host) -> float | None:
@@ -28,6 +29,44 @@ def run_seconds(workload: Workload, host: Host) -> float | None:
     return fmean(seconds) if seconds else None
 
 
+def expected_seconds(workload: Workload, host: Host) -> float | None:
+    """Seconds of one launch: of its like, else put together from levels measured there."""
+    seen = run_seconds(workload, host)
+    return _by_levels(workload, host) if seen is None else seen
+
+
+def _by_levels(workload: Workload, host: Host) -> float | None:
+    """Time for each request at each concurrency, and what a launch takes beside its levels.
+
+    None where a level, or its number of requests, is not known.
+    """
+    asked = workload.requests_per_level
+    requests = asked if isinstance(asked, list) else [asked] * len(workload.levels)
+    recent = Level.objects.filter(
+        state=Level.State.DONE,
+        requests__gt=0,
+        started__isnull=False,
+        ended__isnull=False,
+        attempt__run__state=State.SUCCEEDED,
+        attempt__run__imported=False,
+        attempt__run__host=host,
+        attempt__run__arm__workload__max_tokens=workload.max_tokens,
+    ).select_related("attempt__run")
+    each: dict[int, list[float]] = defaultdict(list)
+    rest: dict[Run, float] = {}
+    for level in recent.order_by("-pk")[:RECENT_LEVELS]:
+        seconds = (level.ended or 0.0) - (level.started or 0.0)
+        each[level.concurrency].append(seconds / (level.requests or 1))
+        run = level.attempt.run
+        whole = run.duration.total_seconds() if run.duration else 0.0
+        rest[run] = rest.get(run, whole) - seconds
+    levels = list(zip(workload.levels, requests, strict=False))
+    if not levels or any(c not in each or not isinstance(n, int) for c, n in levels):
+        return None
+    beside = max(0.0, fmean(rest.values()))
+    return beside + sum(fmean(each[concurrency]) * count for concurrency, count in levels)
+
+
 def left_of(run: Run, elapsed: float) -> float | None:
     """Seconds that an active run will probably still take; ``None`` without experience."""
     expected = run_seconds(run.arm.workload, run.host)
@@ -36,7 +75,11 @@ def left_of(run: Run, elapsed: float) -> float | None:
 
 def price_minutes(arm: Arm, host: Host) -> int | None:
     """Minutes that one more launch like ``arm`` takes, rounded up."""
-    seconds = run_seconds(arm.workload, host)
+    return minutes(expected_seconds(arm.workload, host))
+
+
+def minutes(seconds: float | None) -> int | None:
+    """Whole minutes, rounded up; at least one."""
     return None if seconds is None else max(1, -int(-seconds // 60))
 
 

@@ -13,6 +13,7 @@ from runs.views import (
     launch,
     notes,
     overview,
+    plans,
     rerun,
     run,
     runs_list,
@@ -31,6 +32,7 @@ urlpatterns: list[URLPattern] = [
     path(
         "campaigns/<int:pk>/conclusion/", campaigns.campaign_conclusion, name="campaign-conclusion"
     ),
+    path("campaigns/<int:pk>/missing/", plans.campaign_missing, name="campaign-missing"),
     path("caveats/dismiss/", caveats.caveat_dismiss, name="caveat-dismiss"),
     path("caveats/dismissals/<int:pk>/undo/", caveats.caveat_undo, name="caveat-undo"),
     path("caveats/test/", caveats.caveat_test, name="caveat-test"),

@@ -34,6 +34,7 @@ PLAIN: dict[str, Any] = {
     "seed": 1,
     "request_timeout_s": 600,
     "repeats": 3,
+    "looks": 1,
     "eagle_topk": 1,
 }
 
@@ -68,6 +69,7 @@ def initial_like(arm: Arm) -> dict[str, Any]:
         "gpus": _list(gpus),
         "host": arm.host.name,
         "share_gpus": arm.campaign.share_gpus,
+        **_repeats(arm),
         "input_tokens": load.input_tokens,
     }
     if load.driver not in DRIVERS:  # an import's: who made its load is not known
@@ -96,6 +98,12 @@ def initial_of(config: ServerConfig) -> dict[str, Any]:
         "gpus": _list(gpus),
     }
     return {**PLAIN, **{name: _plain(v) for name, v in found.items() if v is not None}}
+
+
+def _repeats(arm: Arm) -> dict[str, Any]:
+    """The launches and looks that its campaign planned; the form's own if it planned none."""
+    looks = arm.campaign.looks
+    return {"repeats": looks[-1], "looks": len(looks)} if looks else {}
 
 
 def _environment(config: ServerConfig) -> tuple[dict[str, Any], list[Any]]:

@@ -16,9 +16,11 @@ from runs.forms.limits import LimitsForm
 from runs.forms.load import LoadForm
 from runs.forms.numbers import DecimalPointField, WholeField, WholesField
 from runs.forms.place import PlaceForm
+from runs.metrics.looking import planned_looks
 from runs.models import Campaign
 
 ALGORITHMS = [("", "none"), *((a, a) for a in ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE"))]
+LOOKS = [(1, "one, at the end"), (2, "two, may stop early"), (3, "three, may stop early")]
 AS_IT_RUNS = "as it runs"
 MOST_RUNS = 120  # beyond it a typing mistake is likelier than a wish
 ARM_FIELDS = ("engine", "model_path", "port")  # without these no command can be told
@@ -134,6 +136,15 @@ class LaunchForm(PlaceForm, LoadForm, LimitsForm):
         help_text="One gives a hint, three show the spread.",
     )
 
+    looks = forms.TypedChoiceField(
+        choices=LOOKS,
+        coerce=int,
+        empty_value=None,
+        required=False,
+        help_text="Fixed beforehand. A look may end the campaign early once every arm is better, "
+        "worse or equivalent; each look asks for more than one at the end would.",
+    )
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         hosts = Host.objects.reachable().select_related("facts").order_by("name")
@@ -148,10 +159,26 @@ class LaunchForm(PlaceForm, LoadForm, LimitsForm):
         self._plan(told)
         self._check_gpus(told)
         self.check_load(told)
+        self._check_looks(told)
         runs = len(self.arms) * (told.get("repeats") or 1)
         if runs > MOST_RUNS:
             self.add_error("repeats", f"{runs} launches in all; at most {MOST_RUNS}.")
         return told
+
+    def _check_looks(self, told: dict[str, Any]) -> None:
+        repeats, looks = told.get("repeats"), told.get("looks") or 1
+        told["looks"] = looks
+        if looks == 1 or not repeats:
+            return
+        room = len(planned_looks(repeats, looks))
+        if len(self.arms) == 1:
+            self.add_error("looks", "One arm alone: there is nothing to look at in between.")
+        elif room < looks:
+            self.add_error(
+                "looks",
+                f"{looks} looks need {2 * looks} launches of each arm: they lie two apart, and the "
+                "first needs two.",
+            )
 
     def _check_gpus(self, told: dict[str, Any]) -> None:
         """Against what the host told when it was last looked at; it may never have been."""

@@ -16,10 +16,12 @@ from runs.actions.compare import comparison_key
 from runs.actions.write_conclusion import write_conclusion
 from runs.caveatrows import caveat_title
 from runs.forms.conclusion import ConclusionForm
+from runs.gaps import missing_of
 from runs.grid import METRICS, build, headline, load
 from runs.grid.logs import imported_lines, lines_only
 from runs.grid.told import arms_told
 from runs.models import Arm, Campaign, Caveat, Run, State
+from runs.plans import taken_looks
 from runs.views.notes import notes_rail
 from runs.views.overview import summaries
 from runs.views.parts import answer, is_htmx, live_part
@@ -68,6 +70,7 @@ def campaign_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "told": [] if grid.rows else arms_told(data.arms),
         "pairs": _pairs(data.arms) if grid.has_values else [],
         "logs": logs,
+        "looks": taken_looks(campaign),
     }
     live = any(not run.is_final for run in data.runs)
     part = live_part(request, "runs/_campaign.html", results, id="results", live=live)
@@ -78,6 +81,7 @@ def campaign_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "arms": data.arms,
         "model": data.arms[0].config.model.rstrip("/").rpartition("/")[2] if data.arms else "",
         "results": part.html,
+        "missing": missing_of(data.campaign, data.runs),
         "says": headline(build(data, METRICS["output"])) or lines_only(logs),
         "edit": ConclusionForm(instance=campaign) if "edit" in request.GET else None,
         "facts": _facts(campaign.facts),

@@ -13,10 +13,12 @@ from people.once import once
 from runs.access import get_arm
 from runs.actions.launch import NewArm, Refused, launch_campaign
 from runs.drivers.prompts import MAX_BYTES
+from runs.expected import expected_seconds
 from runs.forms.arms import laid_out
 from runs.forms.initial import PLAIN, initial_like, latest_arm
-from runs.forms.launch import LaunchForm
+from runs.forms.launch import MOST_RUNS, LaunchForm
 from runs.models import Arm, ServerConfig
+from runs.plans import PlannedBlocks, planned_blocks
 from runs.views.who import person
 
 
@@ -74,6 +76,7 @@ def _planned(form: LaunchForm) -> dict[str, Any]:
     each = sum(requests) if len(requests) > 1 else sum(requests) * len(levels)
     return {
         **_load(form),
+        "plan": _plan(form),
         "planned": form.arms,
         "launches": len(form.arms) * (told.get("repeats") or 0),
         "levels": len(levels),
@@ -82,6 +85,20 @@ def _planned(form: LaunchForm) -> dict[str, Any]:
             (form[name].label, why[0]) for name, why in form.errors.items() if name in form.fields
         ],
     }
+
+
+def _plan(form: LaunchForm) -> PlannedBlocks | None:
+    """The blocks in their order, with what they cost where that is known."""
+    told = form.cleaned_data
+    repeats, levels = told.get("repeats"), told.get("levels")
+    if not (form.arms and repeats and levels) or len(form.arms) * repeats > MOST_RUNS:
+        return None
+    host = told.get("host")
+    whole = {"requests_per_level", "prompt_set"} <= told.keys()
+    seconds = expected_seconds(form.workload(), host) if host and whole else None
+    return planned_blocks(
+        form.arms, launches=repeats, looks=told.get("looks") or 1, seconds=seconds
+    )
 
 
 def _load(form: LaunchForm) -> dict[str, Any]:
@@ -125,6 +142,7 @@ def _launch(form: LaunchForm, request: HttpRequest) -> str:
         workload=form.workload(),
         host=told["host"],
         repeats=told["repeats"],
+        looks=told["looks"],
         share_gpus=told["share_gpus"],
         limits=form.limits(),
         by=person(request),

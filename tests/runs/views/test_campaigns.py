@@ -184,7 +184,7 @@ def test_more_runs_take_no_more_queries(
         make_note("x", arm=arm)
         for _ in range(4):
             make_measured_run(arm, {1: 100, 4: 200, 16: 300})
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         page_of(member, campaign)
 
 

@@ -113,3 +113,33 @@ def test_the_preview_shows_the_load_and_what_bends_its_numbers(
     assert "The other 2 levels" in page
     assert "Warm cache: every level asks with seed 1" in page
     assert "Temperature 0: drafts are accepted" in page
+
+
+def test_the_preview_shows_the_blocks_and_what_is_not_known(
+    member: Client, typed: dict[str, Any]
+) -> None:
+    page = text(member.post("/campaigns/preview/", {**typed, "repeats": "7", "looks": "3"}))
+    assert page.count("look 1 of 3") == page.count("look 3 of 3") == 1
+    assert "time not known" in page
+    assert "nobody knows how long it takes" in page
+
+
+def test_looks_are_kept_with_the_campaign(member: Client, typed: dict[str, Any]) -> None:
+    member.post("/campaigns/new/", {**typed, "repeats": "7", "looks": "3"})
+    campaign = Campaign.objects.get()
+    assert (campaign.looks, campaign.next_look) == ([3, 5, 7], 3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"repeats": "3", "looks": "2"}, "2 looks need 4 launches of each arm"),
+        ({"repeats": "7", "looks": "3", "steps": "1"}, "nothing to look at in between"),
+    ],
+)
+def test_a_plan_has_room_for_its_looks(
+    member: Client, typed: dict[str, Any], changed: dict[str, str], why: str
+) -> None:
+    answer = member.post("/campaigns/new/", {**typed, **changed})
+    assert answer.status_code == 422
+    assert why in text(answer)
