@@ -327,7 +327,11 @@ def capped_words(base: Side, other: Side, concurrency: int) -> str:
 def dots(sides: Sequence[Side], concurrency: int) -> list[Dot]:
     """Every launch on one common scale, so that the spread of repeats can be seen."""
     metric = "output_tps" if any(s.values("output_tps", concurrency) for s in sides) else "user_tps"
-    found = [(s.letter, value) for s in sides for value in s.values(metric, concurrency)]
+    return spread([(s.letter, value) for s in sides for value in s.values(metric, concurrency)])
+
+
+def spread(found: Sequence[tuple[str, float]]) -> list[Dot]:
+    """Letters and figures as dots between the least and the largest of them."""
     if not found:
         return []
     low, high = min(v for _, v in found), max(v for _, v in found)

@@ -6,6 +6,7 @@ import itertools
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from runs.armfacts import NOT_TOLD, engine_version
@@ -16,6 +17,10 @@ from runs.metrics.configdiff import Change, Config, config_diff
 from runs.models import ServerConfig, State
 from runs.sides import Launch, Side
 
+# a piece of a text, and whether it is in this one alone
+Piece = tuple[str, bool]
+LONG, LONGEST = 24, 2000  # characters of which it is worth to tell where they differ
+ALIKE = 0.5
 # of a start-up log, what limits the measurement; the rest is the engine's own business
 LIMITS = ("max_running_requests", "max_total_num_tokens", "kv_cache_tokens", "context_len")
 
@@ -37,6 +42,30 @@ class Difference:
     after: str
     group: str
     why: str
+
+    @property
+    def pieces(self) -> tuple[list[Piece], list[Piece]] | None:
+        """Of two long texts what differs in them; None where they are short or all different."""
+        if min(len(self.before), len(self.after)) < LONG:
+            return None
+        return differing_pieces(self.before, self.after)
+
+
+def differing_pieces(before: str, after: str) -> tuple[list[Piece], list[Piece]] | None:
+    """Each text in pieces, with whether the other has it, too; None if they share too little."""
+    found = SequenceMatcher(None, before[:LONGEST], after[:LONGEST], autojunk=False)
+    if found.ratio() < ALIKE:
+        return None
+    left: list[Piece] = []
+    right: list[Piece] = []
+    for tag, a0, a1, b0, b1 in found.get_opcodes():
+        left += [(before[a0:a1], tag != "equal")] if a1 > a0 else []
+        right += [(after[b0:b1], tag != "equal")] if b1 > b0 else []
+    return left + _rest(before), right + _rest(after)
+
+
+def _rest(text: str) -> list[Piece]:
+    return [(text[LONGEST:], True)] if len(text) > LONGEST else []
 
 
 def chips(compared: Compared) -> list[Chip]:
@@ -141,6 +170,19 @@ def differences(pair: Pair) -> tuple[list[Difference], int]:
     told = {key for key in work_a if _is_told(work_a[key]) or _is_told(work_b[key])}
     keys = {*a.flags, *b.flags, *a.effective, *b.effective, *a.environment, *b.environment, *told}
     return rows, len(keys)
+
+
+def alike(pair: Pair) -> list[tuple[str, str]]:
+    """The keys that both tell the same of, with their value."""
+    a, b = _config(pair.base), _config(pair.other)
+    work_a, work_b = pair.base.arm.workload.settings(), pair.other.arm.workload.settings()
+    both = [(a.flags, b.flags), (a.effective, b.effective), (a.environment, b.environment)]
+    return [
+        (key, _words(one[key]))
+        for one, two in [*both, (work_a, work_b)]
+        for key in one
+        if key in two and one[key] == two[key] and _is_told(one[key])
+    ]
 
 
 def _is_told(value: Any) -> bool:

@@ -44,6 +44,7 @@ class Gain:
     whole: str
     before: float
     after: float
+    steps: tuple[list[float], list[float]] = ([], [])  # passes per second of each launch
 
     @property
     def drawing(self) -> Waterfall:
@@ -132,8 +133,15 @@ def gains(base: Side, other: Side, levels: Sequence[int]) -> list[Gain]:
             whole = next((w.why for w in windows if w.source == "whole run"), "")
             names = (base.name, other.name)
             split = ledger(before, after, names)
-            found.append(Gain(concurrency, split, whole, _mean(before), _mean(after)))
+            told = _steps(before), _steps(after)
+            found.append(Gain(concurrency, split, whole, _mean(before), _mean(after), told))
     return found
+
+
+def _steps(launches: Sequence[Told]) -> list[float]:
+    """Of the launches whose log tells it."""
+    told = [each.factors.steps for each in launches if each.factors is not None]
+    return [steps for steps in told if steps is not None]
 
 
 def _mean(launches: Sequence[Told]) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
+from typing import Any
 
 from django.db.models import (
     F,
@@ -100,6 +101,10 @@ class Side:
     @property
     def n(self) -> int:
         return len(self.counted)
+
+    @property
+    def flags(self) -> dict[str, Any]:
+        return self.arm.config.flags
 
     @property
     def config_words(self) -> list[str]:

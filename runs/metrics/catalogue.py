@@ -9,7 +9,7 @@ class Metric:
     """`unit` is the base unit. `better` is None where neither direction is good by itself."""
 
     key: str
-    unit: Literal["tok/s", "s", "tokens", "requests", "fraction"]
+    unit: Literal["tok/s", "s", "tokens", "requests", "fraction", "1/s"]
     better: Literal["up", "down"] | None
     label: str
 
@@ -29,6 +29,7 @@ METRICS: dict[str, Metric] = {
         *_latency("itl", "gap between chunks"),
         *_latency("e2e", "end to end"),
         Metric("accept_len", "tokens", "up", "accept len"),
+        Metric("steps", "1/s", "up", "step rate"),
         Metric("accept_rate", "fraction", "up", "accept rate"),
         Metric("failed", "requests", "down", "failed requests"),
         Metric("requests", "requests", None, "requests"),

@@ -81,6 +81,23 @@ def estimate(
     return Estimate(d=fmean(y) - fmean(x), se=sd * math.sqrt(share), df=weight + df, sd=sd)
 
 
+def mean_interval(
+    values: Sequence[float], noise: Noise | None, alpha: float = 0.05
+) -> tuple[float, float] | None:
+    """One arm's geometric mean with its interval, for a whisker; None for a single launch.
+
+    Of two arms whose whiskers overlap one may still be better: what is judged is their ratio.
+    """
+    if len(values) < 2:
+        return None
+    logs = _logs(values)
+    weight, prior = (noise.df, noise.sd) if noise else (0.0, 0.0)
+    df = len(logs) - 1 + weight
+    sd = max(math.sqrt((weight * prior**2 + _squares(logs)) / df), LEAST_SD)
+    half = t_quantile(1 - alpha / 2, df) * sd / math.sqrt(len(logs))
+    return math.exp(fmean(logs) - half), math.exp(fmean(logs) + half)
+
+
 def _logs(values: Sequence[float]) -> list[float]:
     if not values or not all(value > 0 and math.isfinite(value) for value in values):
         raise ValueError("an arm needs figures, all above zero")

@@ -19,7 +19,7 @@ from django.utils import timezone
 from runs.actions.compare import comparison_key
 from runs.armfacts import engine_version
 from runs.caveatgroups import CaveatGroup
-from runs.charts import comparison_series
+from runs.compareseries import comparison_series
 from runs.comparisons import Compared
 from runs.differences import Coverage, chips, coverage
 from runs.excerpts import Excerpt, excerpts

@@ -112,6 +112,12 @@ def nav_link(context: dict[str, Any], name: str, label: str, *also: str) -> Safe
     )
 
 
+@register.filter
+def is_same(value: object, other: object) -> bool:
+    """``{% with open=row.concurrency|is_same:state.open %}``."""
+    return value == other
+
+
 @register.simple_tag
 def once() -> SafeString:
     """A form's own mark: sent twice, the form does its work once (people/once.py)."""

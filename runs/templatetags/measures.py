@@ -98,3 +98,12 @@ def key_words(key: str) -> str:
 def host_words(name: str) -> str:
     """A host's name; that of figures whose text tells none says so."""
     return "host not told" if name == "unknown" else name
+
+
+@register.filter
+def as_kind(value: float | None, kind: str) -> str:
+    """A figure of the table of levels: "tps", "ms", "tokens" or "rate"."""
+    digits = {"tokens": 2, "rate": 1}
+    if kind in digits:
+        return number(value, digits[kind])
+    return ms(value) if kind == "ms" else tps(value)

@@ -7,33 +7,21 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from runs.access import NoSuchArms, get_arms
+from runs.access import NUMBER, NoSuchArms, get_arms
 from runs.actions.compare import comparison_key
-from runs.actions.launch import why_no_load, why_not_launchable
-from runs.charts import comparison_series
-from runs.comparisons import Compared, Pair, compare_arms
-from runs.differences import (
-    Difference,
-    chips,
-    commands,
-    coverage,
-    differences,
-)
-from runs.excerpts import excerpts
-from runs.expected import expected_of_steps, price_minutes
-from runs.gains import why
-from runs.models import Arm, Campaign, Comparison, ShareLink
+from runs.comparepage import MOST, comparison_page, others
+from runs.levellines import aligned_series, ttft_series
+from runs.models import Arm, Campaign
+from runs.sides import Side, told_apart
 from runs.views.links import exports_of
 from runs.views.notes import notes_rail
 
-MOST = 6  # arms beside each other; more cannot be told apart
 SUGGESTED = 12
 FOUND = 20  # arms of other campaigns to choose from
-SHOWN = 3  # caveats before the fold
 
 
 @require_safe
@@ -49,7 +37,39 @@ def compare(request: HttpRequest) -> HttpResponse:
         return render(request, "runs/compare_choose.html", context, status=404)
     if len(arms) < 2 or ("find" in request.GET and len(arms) < MOST):
         return render(request, "runs/compare_choose.html", choice(arms, request.GET.get("find")))
-    return render(request, "runs/compare.html", comparison_context(arms))
+    arms, wrong = based(arms, request.GET.get("base", ""))
+    return render(request, "runs/compare.html", comparison_context(arms, request.GET, wrong))
+
+
+@require_safe
+def compare_lines(request: HttpRequest) -> JsonResponse:
+    """``?arms=3~4&level=16``: the decode lines of that level, aligned."""
+    sides, level = _at_level(request)
+    return JsonResponse({"level": level, "arms": aligned_series(sides, level)})
+
+
+@require_safe
+def compare_ttft(request: HttpRequest) -> JsonResponse:
+    """The same address for the TTFT of single requests."""
+    sides, level = _at_level(request)
+    return JsonResponse({"level": level, "arms": ttft_series(sides, level)})
+
+
+def _at_level(request: HttpRequest) -> tuple[Sequence[Side], int]:
+    level = request.GET.get("level", "")
+    if not NUMBER.fullmatch(level):
+        raise Http404("'level' is a number of clients.")
+    return told_apart(sides_of(get_arms(request.GET.get("arms", "")))), int(level)
+
+
+def based(arms: Sequence[Arm], base: str) -> tuple[Sequence[Arm], list[str]]:
+    """``base=2`` puts the second arm first: a short way to write another order."""
+    if not base:
+        return arms, []
+    if not base.isascii() or not base.isdigit() or not 1 <= int(base) <= len(arms):
+        return arms, [f"base={base[:40]}"]
+    first = arms[int(base) - 1]
+    return [first, *(arm for arm in arms if arm is not first)], []
 
 
 def choice(arms: Sequence[Arm], wanted: str | None) -> dict[str, Any]:
@@ -110,77 +130,10 @@ def suggestions() -> list[Campaign]:
     return [campaign for campaign in latest[:50] if campaign.arms.all()][:SUGGESTED]
 
 
-def others(arms: Sequence[Arm]) -> list[Arm]:
-    """The campaign's arms that are not in the comparison yet."""
-    taken = [arm.pk for arm in arms]
-    return list(arms[0].campaign.arms.exclude(pk__in=taken))
-
-
-def comparison_context(arms: Any) -> dict[str, Any]:
-    compared = compare_arms(arms)
-    standing = [group for group in compared.caveats if group.dismissal is None]
-    dismissed = [group for group in compared.caveats if group.dismissal is not None]
-    key = comparison_key(arms)
-    return {
-        "key": key,
-        "compared": compared,
-        "campaigns": list({arm.campaign_id: arm.campaign for arm in arms}.values()),
-        "swap": swapped(key),
-        "add": [(arm, f"{key}~{arm.pk}") for arm in others(arms)] if len(arms) < MOST else [],
-        "more": len(arms) < MOST,
-        "chips": chips(compared),
-        "caveats": standing[:SHOWN],
-        "more_caveats": standing[SHOWN:],
-        "dismissed": dismissed,
-        "pairs": [PairView(pair) for pair in compared.pairs],
-        "coverage": coverage(compared),
-        "excerpts": excerpts(compared.sides),
-        "commands": commands(compared),
-        "series": comparison_series(compared.sides),
-        "rail": notes_rail(list(arms)),
-        "next": next_steps(compared),
-        "links": share_links(key),
-        "exports": exports_of(key),
-    }
-
-
-class PairView:
-    """A pair with what differs in its configs and why one is faster; computed once."""
-
-    def __init__(self, pair: Pair) -> None:
-        self.pair = pair
-        self.capped = [row.concurrency for row in pair.rows if row.capped]
-        self.why = why(pair.base, pair.other, [row.concurrency for row in pair.rows], self.capped)
-        self.differences: list[Difference]
-        self.differences, self.keys = differences(pair)
-
-
-def swapped(key: str) -> str:
-    """The second arm as the baseline, the others behind it."""
-    first, second, *rest = key.split("~")
-    return "~".join([second, first, *rest])
-
-
-def next_steps(compared: Compared) -> dict[str, Any] | None:
-    """The obvious rerun: one speculative step more than the highest arm has, with its price."""
-    flag = "--speculative-num-steps"
-    known = [s for s in compared.sides if isinstance(s.arm.config.flags.get(flag), int)]
-    if not known:
-        return None
-    top = max(known, key=lambda side: side.arm.config.flags[flag])
-    if why_not_launchable(top.arm.config) or why_no_load(top.arm.workload):
-        return None
-    steps = top.arm.config.flags[flag] + 1
-    minutes = price_minutes(top.arm, top.arm.host)
-    return {
-        "arm": top.arm,
-        "steps": steps,
-        "set": f"{flag}={steps}",
-        "minutes": minutes,
-        "expected": expected_of_steps(top.arm, steps),
-    }
-
-
-def share_links(key: str) -> list[ShareLink]:
-    kept = Comparison.objects.filter(key=key).first()
-    return list(kept.links.order_by("-pk").select_related("made_by")) if kept else []
+def comparison_context(
+    arms: Sequence[Arm], given: QueryDict | None = None, wrong: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The page of these arms, with the notes on them beside it."""
+    told = [(name, value) for name, values in given.lists() for value in values] if given else []
+    page = comparison_page(arms, told, wrong)
+    return {**page, "rail": notes_rail(list(arms)), "exports": exports_of(page["key"])}

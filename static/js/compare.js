@@ -1,15 +1,24 @@
-// The comparison page: charts when they are near, keys, the share dialog.
+// The comparison page: charts when they are near, keys, the share dialog, one figure enlarged.
+import { keys } from "./comparekeys.js";
+import { levelCharts } from "./levelcharts.js";
 import { plots } from "./plots.js";
+import { settle } from "./viewstate.js";
 
 const charts = document.getElementById("charts");
-plots(charts, JSON.parse(document.getElementById("compare-series").textContent));
+plots(charts);
+levelCharts(charts);
+keys();
 
-const typing = (target) => target.closest("input, textarea, select, [contenteditable]") !== null;
-
-document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-  const link = document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`);
-  if (link) link.click();
+charts.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-zoom]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const figure = link.closest("figure");
+  const large = !figure.classList.contains("is-zoomed");
+  for (const other of charts.querySelectorAll("figure")) other.classList.toggle("is-zoomed", other === figure && large);
+  settle("zoom", large ? link.dataset.zoom : "");
+  figure.scrollIntoView({ block: "nearest" });
+  for (const plot of charts.querySelectorAll(".js-plotly-plot")) window.Plotly.Plots.resize(plot);
 });
 
 document.addEventListener("click", async (event) => {
@@ -23,6 +32,13 @@ document.addEventListener("click", async (event) => {
   } catch {
     button.textContent = "Press Ctrl+C"; // it is selected
   }
+});
+
+// A level's row is swapped with its table; whoever opened it goes on from there.
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.target.id !== "levels") return;
+  const open = event.target.querySelector(".opens[aria-expanded=true]");
+  open?.closest("tr").scrollIntoView({ block: "nearest" });
 });
 
 // The share section becomes a dialog: the same box, nearer.

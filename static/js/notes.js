@@ -4,6 +4,15 @@
   const typing = (target) =>
     target.closest("input, textarea, select, [contenteditable]") !== null;
 
+  // switched off on the comparison page: single keys may get in the way of speech input
+  const off = () => {
+    try {
+      return localStorage.getItem("throughline.keys") === "off";
+    } catch {
+      return false;
+    }
+  };
+
   // where the pointer is: a line of the log, else the place of the charts' cursor
   const spot = () => {
     const line = document.querySelector("li[data-offset]:hover");
@@ -29,7 +38,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const box = document.querySelector(".note-add");
     if (!box) return;
-    if (event.key === "c" && !typing(event.target)) {
+    if (event.key === "c" && !typing(event.target) && !off()) {
       event.preventDefault();
       write(box);
     }

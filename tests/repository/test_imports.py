@@ -24,6 +24,8 @@ VALUES_ONLY = [
     "caveats",
     "intake",
     "charts",
+    "compareseries",
+    "viewstate",
     "thinning",
     "markdown",
     "exports",
