@@ -16,7 +16,7 @@ from runs.actions.compare import comparison_key
 from runs.comparepage import MOST, comparison_page, others
 from runs.levellines import aligned_series, ttft_series
 from runs.models import Arm, Campaign
-from runs.sides import Side, told_apart
+from runs.sides import Side, sides_of, told_apart
 from runs.views.links import exports_of
 from runs.views.notes import notes_rail
 
