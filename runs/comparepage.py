@@ -108,12 +108,13 @@ def comparison_page(
     levels = sorted({c for side in compared.sides for c in side.concurrencies})
     letters = [view.pair.other.letter for view in views]
     state = read(key, given, letters=letters, levels=levels)
+    plain = ViewState(arms=key)
     focus = next((view for view in views if view.pair.other.letter == state.arm), views[0])
     return {
         "key": key,
         "state": state,
         "unknown": [*wrong, *state.unknown],
-        "clean": ViewState(arms=key).query(),
+        "clean": plain.query(),
         "compared": compared,
         "campaigns": list({arm.campaign_id: arm.campaign for arm in arms}.values()),
         "swap": state.query(arms=swapped(key), arm=""),
@@ -127,6 +128,11 @@ def comparison_page(
         "said": focus.pair.sentence,
         "progress": progress_of(compared.sides),
         "table": level_table(focus.pair, focus.why.gains, compared.given, state),
+        "folded": [
+            level_table(view.pair, view.why.gains, compared.given, plain, is_folded=True)
+            for view in views
+            if view is not focus
+        ],
         "metrics": _metrics(state, focus.pair.judged.metric),
         **_charts(compared, views, state, levels),
         "every_arm": _every_arm(compared) if len(views) > 1 else [],

@@ -27,7 +27,6 @@ from runs.templatetags.measures import change
 from runs.viewstate import PICKED, SORTS, ViewState
 
 STEPS = "steps"
-MUCH = 2.0  # from here on a ratio is read as a factor: ×2.40
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,9 @@ class MetricRow(Row):
 
     @property
     def change_words(self) -> str:
-        """Plus is better, whichever way the figure went; much more is told as a factor."""
+        """Plus is better, whichever way the figure went."""
         found = self._turned
-        if found is None:
-            return self._factor(self.headline.ratio)
-        return self._factor(found.ratio) or change_words(found)
+        return "" if found is None else change_words(found)
 
     @property
     def shown_change(self) -> str:
@@ -65,11 +62,7 @@ class MetricRow(Row):
     @property
     def interval(self) -> str:
         found = self._turned
-        if found is None:
-            return ""
-        if self._factor(found.ratio) and found.low is not None and found.high is not None:
-            return f"×{found.low:.2f} to ×{found.high:.2f}"
-        return interval_words(found)
+        return "" if found is None else interval_words(found)
 
     @property
     def raw_words(self) -> str:
@@ -79,9 +72,6 @@ class MetricRow(Row):
             return ""
         way = "higher" if ratio > 1 else "lower" if ratio < 1 else "the same"
         return f"× {ratio:.5f}: {abs(ratio - 1) * 100:.2f} % {way}"
-
-    def _factor(self, ratio: float | None) -> str:
-        return f"×{ratio:.2f}" if ratio is not None and ratio > MUCH and not self.falls else ""
 
     @property
     def _turned(self) -> Verdict | None:
@@ -126,6 +116,7 @@ class LevelTable:
     rows: list[MetricRow]
     every: list[MetricRow]
     judgement: Judgement
+    is_folded: bool = False  # of an arm that is not looked at
     missing: str = ""  # why there is nothing to show of this figure
 
     @property
@@ -144,6 +135,11 @@ class LevelTable:
         return {"output_tps": "tok/s", "user_tps": "tok/s/user", STEPS: "steps/s"}.get(
             self.metric, self.label
         )
+
+    @property
+    def less(self) -> tuple[str, str]:
+        """Of speed per user and aggregate the one that is not the headline goes on a phone."""
+        return ("hide-sm", "") if self.headline == "output_tps" else ("", "hide-sm")
 
     @property
     def same(self) -> int:
@@ -260,7 +256,9 @@ def first_words(run: Run) -> str:
     return told.strip()[:200]
 
 
-def level_table(pair: Pair, gains: Sequence[Gain], given: Answers, state: ViewState) -> LevelTable:
+def level_table(
+    pair: Pair, gains: Sequence[Gain], given: Answers, state: ViewState, *, is_folded: bool = False
+) -> LevelTable:
     """The table that ``state`` asks for."""
     headline = pair.judged.metric
     metric = state.metric or headline
@@ -289,6 +287,7 @@ def level_table(pair: Pair, gains: Sequence[Gain], given: Answers, state: ViewSt
         rows=_asked(every, state),
         every=every,
         judgement=judgement,
+        is_folded=is_folded,
         missing="" if known else _missing(metric),
     )
 
