@@ -20,10 +20,10 @@ _DRAWN = (Sample.Phase.DECODE, Sample.Phase.INTERVAL)
 
 
 def aligned_series(sides: Sequence[Side], concurrency: int) -> list[dict[str, Any]]:
-    """Of each arm the launch in the middle: output tok/s of its lines by seconds since it began.
+    """Of each arm the launch in the middle: output tok/s of its lines by seconds.
 
-    ``steady`` is the part with all clients in flight, in the same seconds; None where no client
-    told it.
+    They are counted from where its window began, else from the level's start. ``steady`` is the
+    second at which the window ended, ``ends`` that of the level's end; None is not known.
     """
     found = []
     for side in sides:
@@ -31,7 +31,7 @@ def aligned_series(sides: Sequence[Side], concurrency: int) -> list[dict[str, An
         if chosen is None:
             continue
         launch, level = chosen
-        began = level.started or 0.0
+        began = level.window_start if level.window_start is not None else level.started or 0.0
         told = _lines(launch, level)
         found.append(
             {
@@ -40,8 +40,8 @@ def aligned_series(sides: Sequence[Side], concurrency: int) -> list[dict[str, An
                 "run": launch.run.pk,
                 "x": [round(time - began, 3) for time, _ in told],
                 "y": [value for _, value in told],
-                "steady": _steady(level),
-                "lasts": None if level.ended is None else round(level.ended - began, 3),
+                "steady": None if level.window_end is None else round(level.window_end - began, 3),
+                "ends": None if level.ended is None else round(level.ended - began, 3),
             }
         )
     return found
@@ -88,13 +88,6 @@ def _thinned(rows: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
         ends = {min(part, key=lambda row: row[1]), max(part, key=lambda row: row[1])}
         kept += sorted(ends)
     return kept
-
-
-def _steady(level: Level) -> list[float] | None:
-    told: Any = level.summary.get("steady")
-    if not told or level.started is None:
-        return None
-    return [round(told["start"] - level.started, 3), round(told["end"] - level.started, 3)]
 
 
 def ttft_series(sides: Sequence[Side], concurrency: int) -> list[dict[str, Any]]:

@@ -65,6 +65,12 @@ class MetricRow(Row):
         return "" if found is None else interval_words(found)
 
     @property
+    def shown_edited(self) -> tuple[bool, bool]:
+        """Whether the figure of either side is of a window moved by hand."""
+        of_log = self.headline.metric in ("accept_len", STEPS)
+        return self.edited_log if of_log else self.edited
+
+    @property
     def raw_words(self) -> str:
         """Which way the figure went, in full: for whoever points at it."""
         ratio = self.headline.ratio

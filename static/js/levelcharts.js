@@ -45,14 +45,16 @@ function together(arms) {
   ];
 }
 
+/** Before the window they are below zero. */
+const seconds = (value) => (value < 0 ? `\u2212${clock(-value)}` : clock(value));
+
 const dash = (letter) => (DASHES[letter] === "solid" ? [] : DASHES[letter].split(",").map((part) => parseInt(part, 10)));
 
-/** The part that every arm has all its clients in flight. */
+/** The part in which the window of every arm lies. */
 function shade(chart, arms) {
-  const known = arms.map((arm) => arm.steady).filter(Boolean);
+  const known = arms.map((arm) => arm.steady).filter((end) => end !== null);
   if (!known.length) return;
-  const [from, to] = [Math.max(...known.map(([start]) => start)), Math.min(...known.map(([, end]) => end))];
-  if (to <= from) return;
+  const [from, to] = [0, Math.min(...known)];
   const { ctx, bbox } = chart;
   const [left, right] = [chart.valToPos(from, "x", true), chart.valToPos(to, "x", true)];
   ctx.save();
@@ -68,20 +70,21 @@ function drawLines(box, arms) {
     grid: { stroke: () => color("--hair"), width: 1 },
     ticks: { show: false },
   };
-  const last = Math.max(...arms.flatMap((arm) => [arm.lasts ?? 0, arm.x.at(-1) ?? 0]), 1);
+  const first = Math.min(0, ...arms.map((arm) => arm.x[0]));
+  const last = Math.max(1, ...arms.flatMap((arm) => [arm.ends ?? 0, arm.x.at(-1)]));
   const chart = new window.uPlot(
     {
       width: box.clientWidth,
       height: HEIGHT,
       legend: { show: true, live: true },
       cursor: { y: false, drag: { x: true, y: false } },
-      scales: { x: { time: false, range: (u, low, high) => (u.zoomed ? [low, high] : [0, last]) }, y: { range: (u, low, high) => [0, (high || 1) * 1.1] } },
+      scales: { x: { time: false, range: (u, low, high) => (u.zoomed ? [low, high] : [first, last]) }, y: { range: (u, low, high) => [0, (high || 1) * 1.1] } },
       axes: [
-        { ...axis, values: (u, values) => values.map((v) => clock(v)), grid: { show: false }, size: 26 },
+        { ...axis, values: (u, values) => values.map(seconds), grid: { show: false }, size: 26 },
         { ...axis, values: (u, values) => values.map(group), size: 46 },
       ],
       series: [
-        { label: "s", value: (u, v) => (v === null ? "" : clock(v)) },
+        { label: "s", value: (u, v) => (v === null ? "" : seconds(v)) },
         ...arms.map((arm) => ({
           label: `${arm.name}, run ${arm.run}`,
           stroke: () => armColor(arm.letter),
