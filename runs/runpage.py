@@ -101,9 +101,10 @@ class RunPage:
     read_at: datetime | None  # when the latest bytes came from the node
 
     @property
-    def way(self) -> HostLink | None:
+    def way(self) -> HostLink:
         """How the way to the host was last seen."""
-        return HostLink.objects.filter(host=self.run.host_id).first()
+        seen = HostLink.objects.filter(host=self.run.host_id).first()
+        return seen or HostLink(host=self.run.host)
 
     @property
     def age(self) -> float | None:

@@ -78,6 +78,8 @@ class HostLink(models.Model):
     expected = models.JSONField(default=list)  # fingerprints, if the key has changed
     offered = models.CharField(max_length=100, blank=True)
     tried_with = models.CharField(max_length=64, blank=True)  # the target, as a hash
+    # the jump host at which the last trouble was, counted along the way; none: the host itself
+    hop = models.PositiveSmallIntegerField(null=True)
 
     def __str__(self) -> str:
         return f"{self.host} {self.get_link_display()}"
@@ -86,6 +88,12 @@ class HostLink(models.Model):
     def asks_a_person(self) -> bool:
         """Whether nothing is tried any more until somebody has acted."""
         return self.link == LinkState.KEY_CHANGED or self.refusals >= TRIES
+
+    @property
+    def at(self) -> Host:
+        """Whose key or login it is about: a jump host's, or the host's own."""
+        way = self.host.way()
+        return self.host if self.hop is None or self.hop >= len(way) else way[self.hop]
 
     @classmethod
     def saw(cls, host: int, target: Target, error: TransportError | None) -> None:
@@ -98,6 +106,7 @@ class HostLink(models.Model):
             return
         state, text = LinkState.of(error.reason), words(error.message)
         cls.objects.get_or_create(host_id=host)
+        rows.exclude(hop=error.hop).update(hop=error.hop)
         if isinstance(error, LoginRefused) and not isinstance(error, KeyUnusable):
             known = When(tried_with=digest(target), then=F("refusals") + 1)
             rows.update(refusals=Case(known, default=Value(1)), tried_with=digest(target))
@@ -117,10 +126,16 @@ class HostLink(models.Model):
         row = cls.objects.filter(host=host, tried_with=digest(target)).first()
         if row is None or not row.asks_a_person:
             return None
-        if row.link == LinkState.KEY_CHANGED:
-            expected = tuple(row.expected)
-            return HostKeyChanged(row.link_text, expected=expected, offered=row.offered or None)
-        return LoginRefused(row.link_text)
+        return row._remembered()
+
+    def _remembered(self) -> TransportError:
+        """The error that was met, with the hop at which it was."""
+        error: TransportError = LoginRefused(self.link_text)
+        if self.link == LinkState.KEY_CHANGED:
+            expected, offered = tuple(self.expected), self.offered or None
+            error = HostKeyChanged(self.link_text, expected=expected, offered=offered)
+        error.hop = self.hop
+        return error
 
     @classmethod
     def age(cls) -> None:

@@ -94,3 +94,21 @@ def test_f62_the_hosts_page_has_a_button_to_try_again(member: Client, host: Host
     assert "Login refused" in page and "no more are tried" in page and "Try again" in page
     member.post("/hosts/llm-two/try-again/")
     assert HostLink.objects.get().refusals == 0
+
+
+def test_f61_another_key_of_a_jump_host_leads_to_that_hosts_page(member: Client, db: None) -> None:
+    gate = make_host("gate")
+    host = make_host("llm-two", jump=gate)
+    changed = HostKeyChanged(
+        "gate shows another key.", expected=("SHA256:old",), offered="SHA256:n"
+    )
+    changed.hop = 0
+    assert saw(host, changed).at == gate
+    barrier = HostLink.barrier(host.pk, host.target())
+    assert isinstance(barrier, HostKeyChanged) and barrier.hop == 0
+    page = text(member.get("/hosts/llm-two/"))
+    assert "Compare and confirm the new key of gate" in page
+    assert 'href="/hosts/gate/key/"' in page
+    assert saw(host, REFUSED).at == host  # by now it is the host itself
+    HostLink.objects.update(hop=3)
+    assert HostLink.objects.get().at == host  # the way has changed since

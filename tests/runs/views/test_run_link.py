@@ -10,8 +10,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from hosts.models import HostLink
+from hosts.models import Host, HostLink
 from runs.models import LogStream, Run
+from tests.factories import make_host
 from tests.runs.views.test_run import measuring
 from tests.signed_in import text
 
@@ -63,3 +64,13 @@ def test_f62_a_runs_page_has_a_button_to_try_again(member: Client) -> None:
     assert "no more are tried" in page and "Try again" in page
     member.post(f"/runs/{run.pk}/try-again/")
     assert HostLink.objects.get().refusals == 0
+
+
+def test_f61_a_runs_page_leads_to_the_jump_host_whose_key_has_changed(member: Client) -> None:
+    run = in_trouble("key-changed")
+    gate = make_host("gate")
+    Host.objects.filter(pk=run.host_id).update(jump=gate)
+    HostLink.objects.create(host=run.host, expected=["SHA256:old"], offered="SHA256:new", hop=0)
+    page = text(member.get(run.get_absolute_url()))
+    assert "Compare and confirm the new key of gate" in page
+    assert 'href="/hosts/gate/key/"' in page
