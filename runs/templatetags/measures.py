@@ -39,8 +39,9 @@ def clock(value: timedelta | float | None) -> str:
 
 
 @register.filter
-def gib(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value / 2**30:.1f} GiB"
+def gib(value: Any) -> str:
+    """Bytes as "79.6 GiB". A template's missing key comes as an empty text: unknown."""
+    return f"{value / 2**30:.1f} GiB" if isinstance(value, int | float) else UNKNOWN
 
 
 @register.filter

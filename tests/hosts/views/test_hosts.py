@@ -95,6 +95,17 @@ def test_a_host_shows_what_it_is_and_its_key(member: Client, db: None) -> None:
         assert words in page
 
 
+@pytest.mark.parametrize("told", [{}, {"gpus": [{"index": 0, "name": "GPU"}]}])
+def test_facts_that_a_machine_did_not_tell_are_unknown(
+    member: Client, db: None, told: dict[str, Any]
+) -> None:
+    facts = make_facts(make_host())
+    facts.data = {"hostname": "llm-two"} | told
+    facts.save()
+    page = text(member.get("/hosts/llm-two/"))
+    assert "<dt>memory</dt><dd>·</dd>" in page and "<dt>free disk</dt><dd>·</dd>" in page
+
+
 def test_a_host_without_gpus_says_why(member: Client, db: None) -> None:
     make_facts(make_host("demo"), gpus=[], gpu_note="nvidia-smi is not installed")
     page = text(member.get("/hosts/demo/"))
