@@ -12,14 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.db import connection
+from django.db.models import Sum
 
 from hosts.nodekit.failpoints import VARIABLE
-from runs.models import Run
+from runs.models import LogStream, Operation, Run
+from webapp.durations import Durations
 from webapp.embedded import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALE = 0.1  # claims of three seconds, heartbeats of one
 WAIT_S = 90.0
+RECOVERY_S = 60.0  # a run goes on by then after any of our processes was killed, at full scale
+SILENCE_S = Durations().claim + Durations().bell  # of which so much is waiting, the rest is work
 
 
 def database_url() -> str:
@@ -102,6 +106,10 @@ class Stack:
         for each in self.started:
             each.kill()
 
+    def full(self, seconds: float) -> float:
+        """What a recovery takes at full scale: its waits are scaled here, its work is not."""
+        return seconds + SILENCE_S * (1 - self.scale)
+
     def words(self) -> str:
         """The last of what everybody said; for the message of a test that failed."""
         return "\n".join(f"-- {each.log.name}\n{each.said()[-3000:]}" for each in self.started)
@@ -123,3 +131,16 @@ class Stack:
 
 def state_of(run: Run) -> str:
     return Run.objects.values_list("state", flat=True).get(pk=run.pk)
+
+
+def told_of(run: Run) -> tuple[object, ...]:
+    """What only a conductor moves: the state, the operations planned, the bytes stored."""
+    stored = LogStream.objects.filter(attempt__run=run).aggregate(Sum("position"))
+    planned = Operation.objects.filter(attempt__run=run).count()
+    return (state_of(run), planned, stored["position__sum"])
+
+
+def done_of(run: Run) -> tuple[object, ...]:
+    """What only a worker moves, and the end."""
+    done = Operation.objects.filter(attempt__run=run, state=Operation.State.DONE).count()
+    return (done, Run.objects.get(pk=run.pk).is_final)

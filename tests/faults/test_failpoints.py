@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +14,31 @@ import pytest
 from hosts.nodekit import failpoints
 from runs.execution.verbs import VERBS
 from runs.models import Operation, Run, State
+from runs.models.states import ACTIVE
 from tests.faults.conftest import Scene, all_is_right, conduct, nothing_is_left
-from tests.faults.stack import ROOT, Stack, Started
+from tests.faults.stack import (
+    RECOVERY_S,
+    ROOT,
+    Stack,
+    Started,
+    done_of,
+    state_of,
+    told_of,
+)
 
 SHORT = {"levels": [2], "requests_per_level": 6, "max_tokens": 16}
 STAGES = {"planned", "heard", "taken", "sent", "carried-out", "settled"}
 BY_THE_WORKER = {"taken", "sent", "carried-out", "settled"}
 KINDS = [kind.value for kind in Operation.Kind]
+PHASE = {
+    "prepare": State.PREPARING,
+    "start-server": State.STARTING,
+    "start-gpu": State.STARTING,
+    "check-ready": State.WAITING_READY,
+    "start-load": State.MEASURING,
+    "stop": State.COLLECTING,
+    "collect": State.COLLECTING,
+}
 
 
 def called(path: Path) -> Iterator[str]:
@@ -56,6 +75,8 @@ def test_every_kind_of_operation_has_failpoints() -> None:
         assert {name for name in NAMES if name.startswith(f"{kind}.")} == {
             f"{kind}.{stage}" for stage in STAGES
         }
+    assert set(PHASE) == set(KINDS)
+    assert set(PHASE.values()) == set(ACTIVE) - {State.ACQUIRING}
     steps = {name for name in NAMES if name.partition(".")[0] not in KINDS}
     assert {"record", "story", "acquire", "end"} <= {name.partition(".")[0] for name in steps}
 
@@ -89,7 +110,16 @@ def test_a_killed_process_costs_a_run_nothing_but_time(
     other = stack.conductor() if worker_dies else stack.worker()
     stack.until(f"dead at {name}", lambda: f"failpoint {name} fires" in victim.said())
     victim.kill()  # the whole of a worker, not one process of its pool
+    killed, moved = time.monotonic(), done_of if worker_dies else told_of
+    before, phase = moved(run), state_of(run)
+    kind, _, stage = name.rpartition(".")
+    assert stage == "settled" or phase == PHASE.get(kind, phase)
     again: Started = stack.worker(name="w2") if worker_dies else stack.conductor()
+    stack.until(f"gone on after {name}", lambda: moved(run) != before)
+    took = stack.full(time.monotonic() - killed)
+    who = "worker" if worker_dies else "conductor"
+    print(f"{who} killed at {name}, {phase}: the run went on after {took:.0f} s")
+    assert took < RECOVERY_S
     ended = stack.until_final(run)
     assert ended.state == State.SUCCEEDED, ended.reason_text + stack.words()
     assert Run.objects.count() == 1

@@ -18,7 +18,7 @@ from runs.actions.move import move
 from runs.execution import ledger, verbs
 from runs.models import Event, Leader, LogStream, Operation, Run, Sample, State
 from tests.faults.conftest import Scene, all_is_right, nothing_is_left
-from tests.faults.stack import SCALE, Stack
+from tests.faults.stack import RECOVERY_S, SCALE, Stack, done_of, told_of
 from webapp.embedded import redis as embedded
 
 LONG = {"levels": [4], "requests_per_level": 48, "max_tokens": 48}
@@ -51,14 +51,46 @@ def test_f04_a_conductor_killed_while_it_reads_loses_and_doubles_no_line(
 ) -> None:
     run = scene.run(**LONG)
     stack.worker()
-    for _ in range(3):
+    for n in range(3):
         conductor = stack.conductor()
+        begun = time.monotonic()
         reading(stack, run)
+        took = stack.full(time.monotonic() - begun)
+        if n:
+            print(f"conductor killed while it read: lines came again after {took:.0f} s")
+            assert took < RECOVERY_S
         conductor.kill()
     stack.conductor()
     ended = ends_well(scene, stack, run)
     assert ended.claim_epoch == 4
     assert len(LogStream.objects.get(attempt__run=run, role="server").hashed) >= 3
+
+
+@pytest.mark.faults
+@pytest.mark.slow
+def test_worker_and_conductor_killed_at_full_scale_are_made_up_for_within_a_minute(
+    scene: Scene, stack: Stack
+) -> None:
+    """The one recovery whose clock is the real one; the others are tried at 1:10."""
+    stack.scale = 1.0
+    run = scene.run(**LONG | {"requests_per_level": 160})
+    conductor, worker = stack.conductor(), stack.worker("check-ready.sent=sigkill")
+    stack.until("dead", lambda: "failpoint check-ready.sent fires" in worker.said())
+    worker.kill()
+    killed, before = time.monotonic(), done_of(run)
+    stack.worker(name="w2")
+    stack.until("done by the other", lambda: done_of(run) != before)
+    print(f"worker killed, {run}: done by another after {time.monotonic() - killed:.1f} s")
+    assert time.monotonic() - killed < RECOVERY_S
+
+    reading(stack, run)
+    conductor.kill()
+    told, killed = told_of(run), time.monotonic()
+    stack.conductor()
+    stack.until("read on", lambda: told_of(run) != told)
+    print(f"conductor killed, {run}: read on after {time.monotonic() - killed:.1f} s")
+    assert time.monotonic() - killed < RECOVERY_S
+    ends_well(scene, stack, run)
 
 
 @pytest.mark.faults
@@ -142,6 +174,31 @@ def test_f08_a_conductor_that_was_stopped_and_goes_on_writes_nothing_any_more(
     ends_well(scene, stack, run)
     moved = Event.objects.filter(run=run, kind="state").order_by("pk")
     assert list(moved.values_list("actor", flat=True))[-2:] == ["second", "second"]
+
+
+@pytest.mark.faults
+@pytest.mark.slow
+def test_f09_a_child_that_is_killed_again_and_again_costs_only_time_and_makes_no_storm(
+    scene: Scene, stack: Stack
+) -> None:
+    """As by a machine without memory: each child dies at the order, the worker itself lives."""
+    run = scene.run(**LONG)
+    stack.conductor()
+    deadly = stack.worker("start-load.sent=sigkill", name="w1")
+    load = Operation.objects.filter(attempt__run=run, kind=Operation.Kind.START_LOAD)
+    stack.until("the first death", lambda: "failpoint start-load.sent fires" in deadly.said())
+    died = time.monotonic()
+    stack.until("tried for the third time", lambda: load.get().tries >= 3)
+    assert time.monotonic() - died > 1.5 * CLAIM_S  # though the message comes again at once
+    assert deadly.process.poll() is None
+    assert "signal 9 (SIGKILL)" in deadly.said()
+    assert Run.objects.get(pk=run.pk).state == State.MEASURING
+    deadly.end()
+    killed = time.monotonic()
+    stack.worker(name="w2")
+    stack.until("done by another", lambda: load.filter(state="done").exists())
+    assert stack.full(time.monotonic() - killed) < RECOVERY_S
+    ends_well(scene, stack, run)
 
 
 @pytest.mark.faults
