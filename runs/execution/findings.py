@@ -265,11 +265,16 @@ def digest_request(attempt: Attempt, role: str) -> dict[str, Any]:
 
 
 def _prove_whole(stream: LogStream, digest: dict[str, Any]) -> None:
-    """Received bytes against the node's: their count, and the hash of every range."""
+    """Received bytes against the node's: their count, and the hash of every range.
+
+    A range of which the node has dropped bytes (its log was too long) cannot be asked for; then
+    the hash that the node took as they were written decides, where one reader read everything.
+    """
+    dropped = digest.get("dropped")
     differing = [
         f"{start}-{end}"
         for (start, end, here), there in zip(stream.hashed, digest["ranges"], strict=True)
-        if here != there
+        if here != there and not (dropped and there is None)
     ]
     if stream.position != digest["size"] or differing:
         hashes = f", and the hashes of bytes {', '.join(differing)} differ" if differing else ""
@@ -278,9 +283,27 @@ def _prove_whole(stream: LogStream, digest: dict[str, Any]) -> None:
             f"The {stream.get_role_display()} has {digest['size']} bytes on the node, "
             f"{stream.position} are stored{hashes}.",
         )
-    stream.complete = True
-    stream.sha256 = digest["sha256"]
+    written = digest["sha256"] or ""
+    stream.complete = not dropped or stream.hashed == [[0, stream.position, written]]
+    stream.sha256 = written
     stream.save(update_fields=["complete", "sha256"])
+    if dropped:
+        _note_gap(stream, *dropped)
+
+
+def _note_gap(stream: LogStream, start: int, end: int) -> None:
+    """The node gave up the middle of a log that was too long, to keep its disk."""
+    told = "They were read before that: the hash of everything is the node's."
+    if not stream.complete:
+        told = "Whether all of them were read before that cannot be proven."
+    Event.objects.get_or_create(
+        attempt=stream.attempt,
+        run_id=stream.attempt.run_id,
+        kind="log-capped",
+        text=f"The {stream.get_role_display()} was too long for the node, which dropped "
+        f"{end - start:,} bytes of its middle. {told}",
+        defaults={"at": timezone.now(), "actor": "conductor"},
+    )
 
 
 def _load_ended_well(attempt: Attempt) -> None:

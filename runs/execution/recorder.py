@@ -10,11 +10,12 @@ from typing import Any, Protocol
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from hosts.nodekit.failpoints import failpoint
 from runs.engines.redact import redact
 from runs.live import announce
-from runs.models import LogChunk, LogStream
+from runs.models import Event, LogChunk, LogStream
 
 
 class Reader(Protocol):
@@ -87,6 +88,8 @@ class Recorder:
             self._advance(len(data), data.count(b"\n"), secrets, seen.hexdigest())
             LogChunk.of(self.stream, self.stream.position, clean).save(force_insert=True)
             self._store(self.stream, records, time.time())
+            if self.stream.drop_middle(self.stream.position + len(data)):
+                _note_dropped(self.stream)
             failpoint("record.before-commit")
         failpoint("record.committed")
         self._hash = seen
@@ -106,3 +109,17 @@ class Recorder:
         )
         if moved != 1:
             raise Overtaken(f"{self.stream} has moved from {self.stream.position}")
+
+
+def _note_dropped(stream: LogStream) -> None:
+    """Told once: from here on the middle of the text is given up as it grows."""
+    half = LogStream.TEXT_LIMIT / 2 / 2**20
+    Event.objects.create(
+        run_id=stream.attempt.run_id,
+        attempt=stream.attempt,
+        kind="text-dropped",
+        at=timezone.now(),
+        text=f"The {stream.get_role_display()} is very long: of its text the first and the last "
+        f"{half:,.0f} MiB are kept, of the lines between them the samples and events.",
+        actor="recorder",
+    )

@@ -35,6 +35,9 @@ class LogStream(models.Model):
     damaged = models.PositiveIntegerField(default=0)
     redacted = models.PositiveIntegerField(default=0)
     complete = models.BooleanField(default=False)  # read to the end, equal to the node's
+    dropped = models.JSONField(
+        null=True
+    )  # [start, end) whose text is kept no more: it was too long
     parser_version = models.PositiveIntegerField(default=0)  # that its samples were read with
     # several launches may stand in one imported text: it is stored once, with the first of them
     text_of = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="+")
@@ -47,15 +50,46 @@ class LogStream(models.Model):
     def __str__(self) -> str:
         return f"{self.role} log of {self.attempt}"
 
+    # Bytes of one log whose text is kept, half of it from its beginning and half from its end.
+    # Whoever follows a log has read it before the node drops its middle, so the node's limit
+    # alone bounds nothing here.
+    TEXT_LIMIT = 1 << 30
+
     def text(self, start: int = 0, end: int | None = None) -> bytes:
-        """The stored bytes in [start, end)."""
+        """The stored bytes in [start, end); spaces where they were dropped."""
         end = self.position if end is None else end
         holder = self.text_of_id or self.pk
         chunks = LogChunk.objects.filter(
             stream=holder, offset__lt=end, offset__gt=start - LogChunk.LIMIT
         )
-        pieces = [(chunk.offset, chunk.bytes()) for chunk in chunks.order_by("offset")]
-        return b"".join(data[max(0, start - at) : end - at] for at, data in pieces if at < end)
+        pieces, at = [], start
+        for chunk in chunks.order_by("offset"):
+            data = chunk.bytes()[max(0, start - chunk.offset) : end - chunk.offset]
+            pieces += [b" " * (chunk.offset - at), data]
+            at = max(at, chunk.offset) + len(data)
+        if self.dropped:
+            pieces.append(b" " * (min(end, self.dropped[1]) - at))
+        return b"".join(pieces)
+
+    def drop_middle(self, position: int) -> bool:
+        """Give up the text between head and tail if it is too long; whether it is the first time.
+
+        In steps of an eighth, so that not every piece of a growing log costs a deletion.
+        Positions, hashes, samples and events stay what they are.
+        """
+        half = self.TEXT_LIMIT // 2
+        begun = self.dropped[1] if self.dropped else half
+        if position - half < begun + self.TEXT_LIMIT // 8:
+            return False
+        upto = position - half - LogChunk.LIMIT
+        middle = self.chunks.filter(offset__gte=begun, offset__lt=upto).order_by("offset")
+        pieces = list(middle.values_list("offset", "length"))
+        if not pieces:
+            return False
+        middle.delete()
+        start = self.dropped[0] if self.dropped else pieces[0][0]
+        LogStream.objects.filter(pk=self.pk).update(dropped=[start, sum(pieces[-1])])
+        return self.dropped is None
 
 
 class LogChunk(models.Model):

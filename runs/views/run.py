@@ -156,6 +156,15 @@ def _offset(request: HttpRequest, name: str, default: int) -> int:
 
 
 def _pieces(stream: LogStream, start: int, end: int) -> Iterator[bytes]:
+    """The text, with a line in place of what is not kept of it."""
+    gap, behind = stream.dropped or (end, end)
+    yield from _kept(stream, start, min(end, gap))
+    if start < behind and gap < end:
+        yield f"\n[throughline] {behind - gap} bytes are not kept here\n".encode()
+    yield from _kept(stream, max(start, behind), end)
+
+
+def _kept(stream: LogStream, start: int, end: int) -> Iterator[bytes]:
     for at in range(start, end, PIECE):
         yield stream.text(at, min(at + PIECE, end))
 
