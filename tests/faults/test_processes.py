@@ -18,7 +18,7 @@ from runs.actions.move import move
 from runs.execution import ledger, verbs
 from runs.models import Event, Leader, LogStream, Operation, Run, Sample, State
 from tests.faults.conftest import Scene, all_is_right, nothing_is_left
-from tests.faults.stack import RECOVERY_S, SCALE, Stack, done_of, told_of
+from tests.faults.stack import RECOVERY_S, SCALE, Stack
 from webapp.embedded import redis as embedded
 
 LONG = {"levels": [4], "requests_per_level": 48, "max_tokens": 48}
@@ -64,33 +64,6 @@ def test_f04_a_conductor_killed_while_it_reads_loses_and_doubles_no_line(
     ended = ends_well(scene, stack, run)
     assert ended.claim_epoch == 4
     assert len(LogStream.objects.get(attempt__run=run, role="server").hashed) >= 3
-
-
-@pytest.mark.faults
-@pytest.mark.slow
-def test_worker_and_conductor_killed_at_full_scale_are_made_up_for_within_a_minute(
-    scene: Scene, stack: Stack
-) -> None:
-    """The one recovery whose clock is the real one; the others are tried at 1:10."""
-    stack.scale = 1.0
-    run = scene.run(**LONG | {"requests_per_level": 160})
-    conductor, worker = stack.conductor(), stack.worker("check-ready.sent=sigkill")
-    stack.until("dead", lambda: "failpoint check-ready.sent fires" in worker.said())
-    worker.kill()
-    killed, before = time.monotonic(), done_of(run)
-    stack.worker(name="w2")
-    stack.until("done by the other", lambda: done_of(run) != before)
-    print(f"worker killed, {run}: done by another after {time.monotonic() - killed:.1f} s")
-    assert time.monotonic() - killed < RECOVERY_S
-
-    reading(stack, run)
-    conductor.kill()
-    told, killed = told_of(run), time.monotonic()
-    stack.conductor()
-    stack.until("read on", lambda: told_of(run) != told)
-    print(f"conductor killed, {run}: read on after {time.monotonic() - killed:.1f} s")
-    assert time.monotonic() - killed < RECOVERY_S
-    ends_well(scene, stack, run)
 
 
 @pytest.mark.faults
