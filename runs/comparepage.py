@@ -19,7 +19,7 @@ from runs.gains import Why, why
 from runs.leveltable import level_table
 from runs.metrics.noise import Noise
 from runs.metrics.wording import DIRECTED, Word
-from runs.models import Arm, Comparison, ShareLink
+from runs.models import Arm
 from runs.sides import Side
 from runs.viewstate import CHARTS, PICKED, ViewState, read
 
@@ -140,7 +140,6 @@ def comparison_page(
         "excerpts": excerpts(compared.sides),
         "commands": commands(compared),
         "next": next_steps(compared),
-        "links": share_links(key),
     }
 
 
@@ -302,8 +301,3 @@ def next_steps(compared: Compared) -> dict[str, Any] | None:
         "minutes": price_minutes(top.arm, top.arm.host),
         "expected": expected_of_steps(top.arm, steps),
     }
-
-
-def share_links(key: str) -> list[ShareLink]:
-    kept = Comparison.objects.filter(key=key).first()
-    return list(kept.links.order_by("-pk").select_related("made_by")) if kept else []

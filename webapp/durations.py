@@ -46,7 +46,8 @@ class Durations:
     stall_warning: float = 300.0  # a load without output for so long is remarked on
     unkillable: float = 60.0  # a process that survives KILL for so long is given up
     signin: float = 1800.0  # a sign-in link's life
-    share: float = 90 * 86400.0  # a share link's life
+    share: float = 90 * 86400.0  # a share link's life, unless another is chosen
+    share_look: float = 60.0  # how often frozen comparisons are held against what is known now
 
     def scaled(self, factor: float) -> Durations:
         """The same durations, each multiplied by ``factor``; limits of people stay as they are."""

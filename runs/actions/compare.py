@@ -27,9 +27,14 @@ def keep_comparison(*, arms: Sequence[Arm]) -> Comparison:
 
 
 @transaction.atomic
-def share_comparison(*, comparison: Comparison, snapshot: dict[str, Any], by: Person) -> str:
-    """A token that opens the frozen ``snapshot`` without signing in. It is shown this once."""
-    return ShareLink.issue(comparison, snapshot=snapshot, by=by)
+def share_comparison(
+    *, comparison: Comparison, snapshot: dict[str, Any], by: Person, seconds: float | None
+) -> str:
+    """A token that opens the frozen ``snapshot`` without signing in. It is shown this once.
+
+    ``seconds`` is the link's life; None: until it is taken back.
+    """
+    return ShareLink.issue(comparison, snapshot=snapshot, by=by, seconds=seconds)
 
 
 @transaction.atomic

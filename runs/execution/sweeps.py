@@ -19,6 +19,7 @@ from runs.execution.forgotten import settle_forgotten
 from runs.models import Reason, Run, State
 from runs.models.leader import Leader, Sign
 from runs.outcomes import settle_tests
+from runs.shares import look_again
 from runs.stopping import take_looks
 from runs.tasks import ring_canary
 
@@ -29,7 +30,7 @@ NAME = "sweeps"
 
 class Sweeps:
     """Deadlines of runs that nobody tells, LOST runs whose node is back, ended counter-experiments,
-    looks of campaigns' plans, the workers' canary."""
+    looks of campaigns' plans, what share links froze, the workers' canary."""
 
     def __init__(self, holder: str, links: Links) -> None:
         self.holder = holder
@@ -48,6 +49,8 @@ class Sweeps:
         if self._is_due("canary", settings.DURATIONS.canary):
             taken = await asyncio.to_thread(ring_canary)
             await sync_to_async(Sign.clear if taken else Sign.since)(Sign.BROKER_AWAY)
+        if self._is_due("shares", settings.DURATIONS.share_look):
+            await sync_to_async(look_again)()
         if self._is_due("late", settings.DURATIONS.late_look):
             await settle_forgotten(self.links)
             if self._looking is None:

@@ -34,7 +34,7 @@ from runs.snapshots.allowed import (
     flags_told,
     renamed,
 )
-from runs.snapshots.pairs import pair_told, why_again
+from runs.snapshots.pairs import NO_LEDGER, pair_told, why_again
 
 __all__ = [
     "SCHEMA",
@@ -52,9 +52,7 @@ __all__ = [
 SCHEMA = "throughline-comparison"
 VERSION = 2
 # What copies of the first version do not hold, as whoever reads them finds it.
-_PAIR_1: dict[str, Any] = {
-    "why": {"drawn": [], "levels": [], "missing": "", "part": 1.0},
-}
+_PAIR_1: dict[str, Any] = {"why": NO_LEDGER}
 _ROW_1 = {"verdict": None, "metric": "", "remark": ""}
 _CAVEAT_1: dict[str, Any] = {"slug": "", "metric": "", "measured": [], "tests": []}
 _ARM_1: dict[str, Any] = {
@@ -67,8 +65,11 @@ _ARM_1: dict[str, Any] = {
 }
 
 
-def snapshot(compared: Compared, notes: Iterable[Note]) -> dict[str, Any]:
-    """The description as of now. ``notes`` were chosen by a person; others stay at home."""
+def snapshot(compared: Compared, notes: Iterable[Note], *, ledgers: bool = True) -> dict[str, Any]:
+    """The description as of now. ``notes`` were chosen by a person; others stay at home.
+
+    ``ledgers`` False leaves out what costs most, where only the words are asked for.
+    """
     hosts = _host_names(compared)
     covered = coverage(compared)
     logs = {excerpt.side.arm.pk: excerpt for excerpt in excerpts(compared.sides)}
@@ -81,7 +82,7 @@ def snapshot(compared: Compared, notes: Iterable[Note]) -> dict[str, Any]:
         "smoke_test": smoke_test(compared),
         "chips": [{"ok": chip.ok, "words": chip.words} for chip in chips(compared)],
         "arms": [_arm(each.side, hosts, each, logs.get(each.side.arm.pk)) for each in covered],
-        "pairs": [pair_told(pair) for pair in compared.pairs],
+        "pairs": [pair_told(pair, ledger=ledgers) for pair in compared.pairs],
         "caveats": [_caveat(group) for group in compared.caveats],
         "notes": [note_told(note, compared) for note in notes],
         "series": comparison_series(compared.sides),

@@ -19,7 +19,10 @@ _BAR = ("key", "before", "after", "d", "low", "high")
 _CHANGE = ("before", "after", "ratio", "change", "launches_before", "launches_after")
 
 
-def pair_told(pair: Pair) -> dict[str, Any]:
+NO_LEDGER: dict[str, Any] = {"drawn": [], "levels": [], "missing": "", "part": 1.0}
+
+
+def pair_told(pair: Pair, *, ledger: bool = True) -> dict[str, Any]:
     rows, compared_keys = differences(pair)
     shown = [row for row in rows if difference_told(row)]
     names = ("key", "before", "after", "group", "why")
@@ -40,7 +43,7 @@ def pair_told(pair: Pair) -> dict[str, Any]:
         "matched": pair.matched,
         "remarks": pair.remarks,
         "judged": _judged(pair),
-        "why": _why(pair),
+        "why": _why(pair) if ledger else NO_LEDGER,
     }
 
 

@@ -9,12 +9,22 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from runs.metrics.shown import MINUS, UNKNOWN, change, ms, number, percent, tps
+from runs.metrics.shown import (
+    MINUS,
+    UNKNOWN,
+    change,
+    evidence_words,
+    ms,
+    number,
+    percent,
+    tps,
+)
 
 register = template.Library()
 
 for _shown in (change, ms, number, percent, tps):
     register.filter(_shown)
+register.filter("evidence", evidence_words)
 
 
 @register.filter

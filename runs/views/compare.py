@@ -17,7 +17,7 @@ from runs.comparepage import MOST, comparison_page, others
 from runs.levellines import aligned_series, ttft_series
 from runs.models import Arm, Campaign
 from runs.sides import Side, sides_of, told_apart
-from runs.views.links import exports_of
+from runs.views.links import exports_of, share_box
 from runs.views.notes import notes_rail
 
 SUGGESTED = 12
@@ -136,4 +136,6 @@ def comparison_context(
     """The page of these arms, with the notes on them beside it."""
     told = [(name, value) for name, values in given.lists() for value in values] if given else []
     page = comparison_page(arms, told, wrong)
-    return {**page, "rail": notes_rail(list(arms)), "exports": exports_of(page["key"])}
+    key = page["key"]
+    rail = notes_rail(list(arms))
+    return {**page, **share_box(key, arms), "rail": rail, "exports": exports_of(key)}

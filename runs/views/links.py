@@ -1,12 +1,16 @@
-"""Addresses of a comparison's exports, for the menus that offer them."""
+"""What a comparison offers to take along: its files, its links and the notes for a new one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.urls import reverse
 
 from runs.exports import FORMATS
+from runs.models import Arm, Comparison
+from runs.snapshots import notes_around
 
 
 @dataclass(frozen=True)
@@ -30,3 +34,10 @@ def exports_of_share(token: str) -> list[ExportLink]:
         ExportLink(reverse("shared-export", args=[token, f.suffix]), f.suffix, f.words)
         for f in FORMATS.values()
     ]
+
+
+def share_box(key: str, arms: Sequence[Arm]) -> dict[str, Any]:
+    """What the share dialog shows: links that were made, and notes that may be chosen."""
+    kept = Comparison.objects.filter(key=key).first()
+    links = kept.links.order_by("-pk").select_related("made_by").defer("snapshot") if kept else []
+    return {"key": key, "links": list(links), "notes_to_choose": notes_around(arms)}

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -11,28 +15,51 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from people.models import digest
-from runs.access import get_arms, get_share_link
+from runs.access import NoSuchArms, get_arms, get_share_link
 from runs.actions.compare import keep_comparison, revoke_link, share_comparison
 from runs.comparisons import compare_arms
-from runs.models import ShareLink
-from runs.snapshots import completed, notes_to_share, snapshot
+from runs.models import Arm, Comparison, Note, ShareLink
+from runs.snapshots import completed, notes_around, notes_to_share, snapshot, why_again
 from runs.views.compare import comparison_context
-from runs.views.links import exports_of_share
+from runs.views.links import exports_of_share, share_box
 from runs.views.who import person
+
+# The lives that may be chosen, in days; None: until somebody takes the link back.
+LIVES: dict[str, int | None] = {"7": 7, "30": 30, "90": 90, "never": None}
 
 
 @require_POST
 def compare_share(request: HttpRequest) -> HttpResponse:
     """Freeze the comparison and show its link, this once: only a hash of it is kept."""
     arms = get_arms(request.POST.get("arms", ""))
+    days = request.POST.get("days", "")
+    if days not in LIVES and days:
+        return HttpResponseBadRequest("A link lives 7, 30 or 90 days, or until it is taken back.")
     comparison = keep_comparison(arms=arms)
-    frozen = snapshot(compare_arms(arms), notes_to_share(comparison))
-    token = share_comparison(comparison=comparison, snapshot=frozen, by=person(request))
+    frozen = snapshot(compare_arms(arms), _chosen_notes(request, comparison, arms))
+    token = share_comparison(
+        comparison=comparison, snapshot=frozen, by=person(request), seconds=_seconds(days)
+    )
     address = request.build_absolute_uri(reverse("shared-comparison", args=[token]))
-    context = {"links": _links(comparison.pk), "address": address, "key": comparison.key}
+    context = {**share_box(comparison.key, arms), "address": address}
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "runs/_compare_share.html", context)
     return render(request, "runs/compare.html", {**comparison_context(arms), **context})
+
+
+def _seconds(days: str) -> float | None:
+    if not days:
+        return settings.DURATIONS.share
+    chosen = LIVES[days]
+    return None if chosen is None else chosen * 86400.0
+
+
+def _chosen_notes(request: HttpRequest, comparison: Comparison, arms: Sequence[Arm]) -> list[Note]:
+    """Those that were ticked among those that may be; without the form, the comparison's own."""
+    if "choose" not in request.POST:
+        return notes_to_share(comparison)
+    chosen = set(request.POST.getlist("note"))
+    return [note for note in notes_around(arms) if str(note.pk) in chosen]
 
 
 @require_POST
@@ -40,14 +67,13 @@ def share_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     link = get_share_link(pk)
     revoke_link(link=link, by=person(request))
     if request.htmx:  # type: ignore[attr-defined]
-        context = {"links": _links(link.comparison_id), "key": link.comparison.key}
-        return render(request, "runs/_compare_share.html", context)
+        key = link.comparison.key
+        try:
+            arms = get_arms(key)
+        except NoSuchArms as missing:  # a link of arms that are gone can still be taken back
+            arms = missing.arms
+        return render(request, "runs/_compare_share.html", share_box(key, arms))
     return redirect(link.comparison.get_absolute_url())
-
-
-def _links(comparison: int) -> list[ShareLink]:
-    links = ShareLink.objects.filter(comparison=comparison).order_by("-pk")
-    return list(links.select_related("made_by"))
 
 
 @login_not_required
@@ -61,12 +87,25 @@ def shared_comparison(request: HttpRequest, token: str) -> HttpResponse:
     link = ShareLink.objects.live(token)
     if link is None:
         return gone(token)
+    shown = completed(link.snapshot)
     context = {
-        "shown": completed(link.snapshot),
-        "expires_at": link.expires_at,
+        "shown": shown,
+        "pairs": [FrozenPair(pair) for pair in shown["pairs"]],
+        "link": link,
+        "since": link.since,
         "exports": exports_of_share(token),
     }
     return sealed(render_to_string("runs/shared_comparison.html", context))
+
+
+class FrozenPair:
+    """A frozen pair with its ledgers, to be drawn by the live page's own fragment."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.told = told
+        self.why = why_again(told["why"])
+        self.capped = [row["concurrency"] for row in told["rows"] if row["capped"]]
+        self.names = {"base": {"name": told["base"]}, "other": {"name": told["other"]}}
 
 
 def gone(token: str) -> HttpResponse:

@@ -69,6 +69,7 @@ EXCEPTIONS = {
     ("runs.execution.sweeps", "runs.tasks"): "asks the workers for a sign of life",
     ("runs.execution.sweeps", "runs.outcomes"): "answers the caveats whose campaign has ended",
     ("runs.execution.sweeps", "runs.stopping"): "takes the looks of plans, judged as on the page",
+    ("runs.execution.sweeps", "runs.shares"): "holds frozen comparisons against what is known",
     ("runs.execution.conductor", "runs.tasks"): "rings the bell for imports that are due",
     ("runs.actions.import_job", "runs.tasks"): "rings the bell for an import it has written down",
 }

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from runs.models import Arm, Caveat, Comparison, LogChunk, Run, ShareLink
+from runs.models import Arm, Caveat, Comparison, LogChunk, Note, Run, ShareLink
 from tests.factories import (
     make_arm,
     make_attempt,
@@ -295,3 +295,61 @@ def test_a_name_made_by_a_rerun_tells_no_value_of_a_flag_that_stays_at_home(
     page = text(stranger.get(link[0]))
     assert "canary" not in page
     assert "steps=3" in page and "tokenizer-path=…" in page
+
+
+@pytest.mark.parametrize(("days", "left"), [("7", 7), ("30", 30), ("90", 90), ("", 90)])
+def test_a_link_lives_as_long_as_was_chosen(
+    member: Client, arms: tuple[Arm, Arm], days: str, left: int
+) -> None:
+    member.post("/compare/share/", {"arms": f"{arms[0].pk}~{arms[1].pk}", "days": days})
+    expires = ShareLink.objects.get().expires_at
+    assert expires is not None
+    assert abs(expires - timezone.now() - timedelta(days=left)) < timedelta(minutes=1)
+
+
+def test_a_link_may_live_until_it_is_revoked(
+    member: Client, stranger: Client, arms: tuple[Arm, Arm]
+) -> None:
+    answer = member.post("/compare/share/", {"arms": f"{arms[0].pk}~{arms[1].pk}", "days": "never"})
+    found = re.search(r'value="http://testserver(/s/[^"]+)"', text(answer))
+    assert found is not None
+    link = ShareLink.objects.get()
+    assert link.expires_at is None and link.is_live
+    assert stranger.get(found[1]).status_code == 200
+    member.post(f"/share/{link.pk}/revoke/")
+    assert stranger.get(found[1]).status_code == 410
+
+
+def test_another_life_is_refused(member: Client, arms: tuple[Arm, Arm]) -> None:
+    data = {"arms": f"{arms[0].pk}~{arms[1].pk}", "days": "36500"}
+    assert member.post("/compare/share/", data).status_code == 400
+    assert not ShareLink.objects.exists()
+
+
+def test_only_notes_that_were_chosen_are_in_the_copy(member: Client, arms: tuple[Arm, Arm]) -> None:
+    note_on_the_comparison(arms)
+    on_arm = Note.objects.filter(arm=arms[0]).get()
+    on_run = Note.objects.filter(run__arm=arms[0]).get()
+    key = f"{arms[0].pk}~{arms[1].pk}"
+    page = text(member.get(f"/compare/?arms={key}"))
+    assert f'name="note" value="{on_arm.pk}"' in page
+    assert f'name="note" value="{on_run.pk}"' not in page  # what hangs on a run stays at home
+    data = {"arms": key, "choose": "1", "note": [str(on_arm.pk), str(on_run.pk)]}
+    member.post("/compare/share/", data)
+    notes = ShareLink.objects.get().snapshot["notes"]
+    assert notes == [{"kind": "Note", "on": "canary-arm-a", "text": "canary-arm-note"}]
+
+
+def test_the_ledger_is_frozen_and_drawn(
+    member: Client, stranger: Client, arms: tuple[Arm, Arm]
+) -> None:
+    for arm, (tps, length) in zip(arms, ((1600.0, 1.9), (1900.0, 2.6)), strict=True):
+        attempt = arm.runs.get().attempts.get()
+        make_level(attempt, 16, tps * 0.98, started=1000.0, ended=1100.0)
+        make_samples(attempt.streams.get(), [tps] * 90, began=1005.0, accept_len=length)
+    path = share(member, arms)
+    page = text(stranger.get(path))
+    live = text(member.get(f"/compare/?arms={arms[0].pk}~{arms[1].pk}"))
+    drawings = [re.findall(r'<svg class="waterfall".*?</svg>', p, flags=re.S) for p in (page, live)]
+    assert drawings[0] == drawings[1] and len(drawings[0]) == 1
+    assert "Break-even accept len" in page
