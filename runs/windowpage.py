@@ -60,7 +60,7 @@ def window_rows(attempt: Attempt | None, levels: Sequence[Level]) -> list[Window
     """Of the levels that have a window and tell when they were measured."""
     if attempt is None or not any(level.window_source for level in levels):
         return []
-    moves = list(attempt.window_moves.select_related("by"))
+    moves = list(WindowMove.objects.filter(attempt=attempt).select_related("by"))
     rows = []
     for level in levels:
         window = level.window
