@@ -58,7 +58,7 @@ def test_added_repeats_flip_a_verdict_and_the_old_link_shows_both(
     assert "better" in pair["before"] and "better" not in pair["now"]
     assert "Changed since" in page and "15 now" in page
     assert f"<s>{sentence}</s>" in page and pair["now"] in page
-    assert page.count(sentence) == 2  # in the strip, and where it was frozen
+    assert page.count(f">{sentence}<") == 2  # in the strip, and where it was frozen
     level = pair["levels"][0]
     assert level["before"]["word"] == "likely better" and level["now"]["word"] != "likely better"
     assert link.digest_of_copy == before
