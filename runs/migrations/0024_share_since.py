@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0022_campaign_looks'),
+        ('runs', '0023_dropped_text'),
     ]
 
     operations = [
