@@ -201,7 +201,9 @@ def _config(side: Side) -> Config:
     version = engine_version(side)
     if version is not None:
         environment["engine version"] = version
-    return Config(config.flags, {**config.effective, **told}, environment)
+    # a remark of the import on the flags, which are compared themselves
+    limits = {key: value for key, value in config.effective.items() if key != "untyped_flags"}
+    return Config(config.flags, {**limits, **told}, environment)
 
 
 def _diff(a: Config, b: Config) -> list[Change]:

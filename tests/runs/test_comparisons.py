@@ -140,6 +140,16 @@ def test_a_running_limit_below_the_level_is_told(arms: tuple[Arm, Arm]) -> None:
     ]
 
 
+def test_what_an_import_could_not_read_of_the_flags_is_no_difference(
+    arms: tuple[Arm, Arm],
+) -> None:
+    for arm, flags in zip(arms, (["--new"], ["--new", "--newer"]), strict=True):
+        arm.config.effective = {"untyped_flags": flags}
+        arm.config.save()
+    rows, _ = differences(compare_arms(arms).pairs[0])
+    assert "untyped_flags" not in {row.key for row in rows}
+
+
 def test_an_unknown_limit_caps_nothing(arms: tuple[Arm, Arm]) -> None:
     make_measured_run(arms[0], {32: 900.0})
     assert capped_words(side_of(arms[0]), side_of(arms[1]), 32) == ""
