@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -19,6 +20,7 @@ KIT_MODE = 0o600
 CHECK_S = 20.0  # start python3 and hash a file of some 100 kB; a loaded node is slow at both
 OLDEST_PYTHON = (3, 8)
 GREETING_LIMIT = 1024 * 1024
+CLOCK_TRIES = 3  # the quickest of them tells best
 
 # Says "3.11 <sha256>", or "3.11 -" if there is no such file.
 _CHECK = (
@@ -99,6 +101,26 @@ class Node:
                 if error.command != command:
                     raise  # of another command, in the caller's own code
                 raise _refusal("follow", error.stderr, error.stderr) from error
+
+    async def clock(self) -> dict[str, float] | None:
+        """The node's clock less ours, and how far that may be wrong: half of the quickest trip.
+
+        None if the node does not tell its time.
+        """
+        found = [await self._clock() for _ in range(CLOCK_TRIES)]
+        told = [each for each in found if each is not None]
+        return min(told, key=lambda each: each["uncertainty_s"], default=None)
+
+    async def _clock(self) -> dict[str, float] | None:
+        command = Command.of("python3", "-c", "import time; print(time.time())")
+        sent, began = time.time(), time.monotonic()
+        answer = await self.connection.run(command, timeout=CHECK_S, check=False)
+        half = (time.monotonic() - began) / 2
+        try:
+            there = float(_last_line(answer.stdout))
+        except ValueError:
+            return None
+        return {"offset_s": there - sent - half, "uncertainty_s": half}
 
     async def _bring(self) -> None:
         """By SFTP; by a command where the login's shell prints into everything, SFTP too."""

@@ -137,7 +137,7 @@ class RunPage:
 
     @property
     def clock_words(self) -> str:
-        return clock_words(self.run)
+        return clock_words(self.run, self.attempt)
 
     @property
     def itl_words(self) -> str:

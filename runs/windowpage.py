@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Max, Min
 
 from runs.actions.levelwindow import told_lines
+from runs.metrics.shown import MINUS
 from runs.metrics.steady import Span, Steady
 from runs.models import Attempt, Level, Run, WindowMove
 
@@ -89,8 +90,17 @@ def level_span(level: Level) -> Span | None:
     return Span(found["a"], found["b"]) if found["a"] is not None else None
 
 
-def clock_words(run: Run) -> str:
-    """How sure it is that client and log mean the same second."""
+def clock_words(run: Run, attempt: Attempt | None) -> str:
+    """How sure it is that client and log mean the same second, and how far that is from ours."""
     if run.imported:
         return "Clocks of client and log not compared: the log's own times are shown."
-    return "Client and log share one clock: the load is made on the server's node."
+    one = "Client and log share one clock: the load is made on the server's node."
+    clocks = attempt.facts.get("clocks", {}) if attempt else {}
+    told = [f"{_off(clocks[when])} at the {when}" for when in ("start", "end") if when in clocks]
+    return f"{one} Against ours it was {', '.join(told)}." if told else one
+
+
+def _off(clock: dict[str, float]) -> str:
+    """ "+0.012 ± 0.020 s": the node's clock less ours, and half of the quickest round trip."""
+    sign = MINUS if clock["offset_s"] < 0 else "+"
+    return f"{sign}{abs(clock['offset_s']):.3f} ± {clock['uncertainty_s']:.3f} s"

@@ -75,6 +75,7 @@ async def prepare(story: Story) -> None:
     asked = {**launcher.prepare_request(), "gpus": gpus.of_config(story.config)}
     found = await story.operation(Operation.Kind.PREPARE, asked)
     await sync_to_async(findings.note_facts)(story.run, _attempt(story), found["facts"])
+    await sync_to_async(findings.note_clock)(_attempt(story), "start", found.get("clock"))
     if story.run.state == State.PREPARING:
         # only now it is known for sure which machine this is
         if (who := await sync_to_async(ledger.rival)(story.run)) is not None:
@@ -209,6 +210,7 @@ async def collect(story: Story) -> None:
     roles = ("server", "load", "gpu") if await gpus.are_sampled(story) else ("server", "load")
     jobs = [story.job(role) | await asked(_attempt(story), role) for role in roles]
     collected = await story.operation(Operation.Kind.COLLECT, {"jobs": jobs})
+    await sync_to_async(findings.note_clock)(_attempt(story), "end", collected.get("clock"))
     await sync_to_async(findings.conclude)(story.run, _attempt(story), collected["jobs"])
     failpoint("story.concluded")
     await sync_to_async(ledger.end)(

@@ -56,6 +56,13 @@ def note_facts(run: Run, attempt: Attempt, facts: dict[str, Any]) -> None:
     keep_facts(host=run.host, data=facts)
 
 
+def note_clock(attempt: Attempt, when: str, told: dict[str, float] | None) -> None:
+    """How far the node's clock was from ours at the "start" or the "end", where that was told."""
+    if told is not None:
+        attempt.facts = {**attempt.facts, "clocks": {**attempt.facts.get("clocks", {}), when: told}}
+        attempt.save(update_fields=["facts"])
+
+
 def server_env(config: ServerConfig, facts: dict[str, Any] | None) -> dict[str, str]:
     """The server's environment; it sees the GPUs of its lease and no others."""
     if not config.gpus:

@@ -68,6 +68,7 @@ async def _conclude(story: Story, jobs: dict[str, Any], decided: Ended | None) -
     asked = sync_to_async(findings.digest_request)
     wanted = [story.job(role) | await asked(story.attempt, role) for role in await roles(story)]
     collected = await story.operation(Operation.Kind.COLLECT, {"jobs": wanted}, n=LATE_STOP)
+    await sync_to_async(findings.note_clock)(story.attempt, "end", collected.get("clock"))
     await sync_to_async(findings.conclude)(story.run, story.attempt, collected["jobs"])
 
 

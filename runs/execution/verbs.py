@@ -139,12 +139,16 @@ async def _beat(operation: Operation) -> bool:
 
 
 async def prepare(node: Node, request: dict[str, Any]) -> dict[str, Any]:
-    """Bring the kit, ask for facts, and who is on the port, the GPUs and in the server's unit."""
+    """Bring the kit, ask for facts, and who is on the port, the GPUs and in the server's unit.
+
+    The node's clock is compared with ours, and once more at the end.
+    """
     facts = await node.call("facts", {})
     found = await node.call("listeners", {"port": request["port"]})
     on_gpus = await node.call("gpu-processes", {"gpus": request.get("gpus")})
     unit = await node.call("unit", {"unit": request["unit"]}) if "unit" in request else None
-    return {"facts": facts, "listeners": found["listeners"], "gpus": on_gpus, "unit": unit}
+    told = {"facts": facts, "listeners": found["listeners"], "gpus": on_gpus, "unit": unit}
+    return told | {"clock": await node.clock()}
 
 
 async def start(node: Node, request: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +181,7 @@ async def _send(node: Node, base_url: str, requests: list[dict[str, Any]]) -> di
 
 
 async def collect(node: Node, request: dict[str, Any]) -> dict[str, Any]:
-    """Size and hash of each job's log, and how its process ended."""
+    """Size and hash of each job's log, how its process ended, and the node's clock."""
     jobs = {}
     for job in request["jobs"]:
         status = await node.call("status", job)
@@ -186,7 +190,7 @@ async def collect(node: Node, request: dict[str, Any]) -> dict[str, Any]:
             "digest", {**job, "path": job["log"]}, timeout=settings.DURATIONS.verb
         )
         jobs[job["role"]] = {"status": status, "digest": digest}
-    return {"jobs": jobs}
+    return {"jobs": jobs, "clock": await node.clock()}
 
 
 async def stop(node: Node, request: dict[str, Any]) -> dict[str, Any]:

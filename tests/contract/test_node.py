@@ -62,6 +62,14 @@ async def test_a_damaged_kit_is_replaced(own_server: Server) -> None:
     await connection.close()
 
 
+async def test_its_clock_is_compared_with_ours(node: Node) -> None:
+    """It is the same machine here: the difference is nothing but what is not sure of it."""
+    clock = await node.clock()
+    assert clock is not None
+    assert 0 < clock["uncertainty_s"] < 10
+    assert abs(clock["offset_s"]) <= clock["uncertainty_s"] + 0.001
+
+
 async def test_it_tells_facts(node: Node) -> None:
     facts = await node.call("facts", {})
     assert facts["hostname"]

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from runs.actions.conclude import judge_attempt
+from runs.execution.findings import note_clock
 from runs.models import Level, Run, State, WindowMove
 from runs.runpage import marks, run_page
 from tests.factories import make_arm, make_campaign, make_measured_run, make_run
@@ -41,6 +42,17 @@ def test_the_page_tells_each_levels_window_and_the_clocks(member: Client, run: R
     assert "all clients in flight" in page
     assert "Client and log share one clock" in page
     assert "output tok/s counted inside it" in page
+
+
+def test_it_tells_how_far_the_nodes_clock_was_from_ours(member: Client, run: Run) -> None:
+    attempt = run.attempts.get()
+    note_clock(attempt, "start", {"offset_s": -0.0123, "uncertainty_s": 0.02})
+    note_clock(attempt, "end", None)
+    page = member.get(run.get_absolute_url()).content.decode()
+    assert "Against ours it was \u22120.012 ± 0.020 s at the start." in page
+    note_clock(attempt, "end", {"offset_s": 1.5, "uncertainty_s": 0.004})
+    page = member.get(run.get_absolute_url()).content.decode()
+    assert "s at the start, +1.500 ± 0.004 s at the end." in page
 
 
 def test_an_imports_page_says_that_no_clocks_were_compared(member: Client, run: Run) -> None:
