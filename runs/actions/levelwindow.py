@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, cast
 
+from django.db import transaction
 from django.db.models import QuerySet
 
 from runs.drivers.load_records import LoadReader, Request
@@ -200,6 +201,7 @@ def rows_inside(level: Level, rows: Iterable[Any]) -> list[Any]:
     return [row for row in found if row.phase == Sample.Phase.DECODE] or found
 
 
+@transaction.atomic
 def settle_import(attempt: Attempt) -> None:
     """The windows of an import's levels, from its stored lines; its printed figures stay."""
     for level in attempt.levels.select_related("attempt__run__arm__config"):

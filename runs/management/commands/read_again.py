@@ -9,9 +9,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from runs.actions.conclude import judge_attempt
 from runs.actions.launch import Refused
+from runs.actions.levelwindow import settle_import
 from runs.actions.read_again import outdated, read_again
 from runs.actions.store_gpu import read_gpu_again
-from runs.models import Campaign, LogStream
+from runs.models import Attempt, Campaign, Level, LogStream
+from runs.models.states import FINAL
 
 
 class Command(BaseCommand):
@@ -31,9 +33,17 @@ class Command(BaseCommand):
             default=[],
             help="instead: make the GPU samples of these runs anew from their stored lines",
         )
+        parser.add_argument(
+            "--windows",
+            action="store_true",
+            help="instead: find the windows of levels that an earlier version left without",
+        )
         parser.add_argument("--all", action="store_true", help="all that an older reader made")
 
     def handle(self, *args: Any, campaigns: list[int], **options: Any) -> None:
+        if options["windows"]:
+            self._find_windows()
+            return
         if options["gpus"] and not campaigns and not options["all"]:
             for pk in options["gpus"]:
                 self._read_gpus(pk)
@@ -66,6 +76,18 @@ class Command(BaseCommand):
             if stream.attempt.run.is_final:
                 judge_attempt(attempt=stream.attempt)
             self.stdout.write(f"{stream.attempt}: {rows} GPU samples read again")
+
+    def _find_windows(self) -> None:
+        """Each attempt is a transaction; levels that tell no times stay without."""
+        without = Level.objects.filter(state=Level.State.DONE, window_source="")
+        ended = Attempt.objects.filter(levels__in=without, run__state__in=FINAL).distinct()
+        for attempt in ended.select_related("run").order_by("pk").iterator():
+            if attempt.run.imported:
+                settle_import(attempt)
+            else:
+                judge_attempt(attempt=attempt)
+            found = attempt.levels.exclude(window_source="").count()
+            self.stdout.write(f"{attempt}: {found} of {attempt.levels.count()} levels")
 
     def _find(self, pk: int) -> Campaign:
         campaign = Campaign.objects.whole().filter(pk=pk).first()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 from django.db import IntegrityError, transaction
 
 from runs.actions.conclude import judge_attempt
@@ -108,6 +110,16 @@ def test_an_imports_levels_have_a_window_and_keep_what_was_printed() -> None:
     assert level.output_tps == pytest.approx(5945.38, abs=0.01)
     assert not level.window_tps
     assert level.told is not None and level.told.lines == 41
+
+
+def test_runs_of_an_earlier_version_get_their_windows_by_a_command() -> None:
+    ours = measured_run()
+    call_command("read_again", "--windows", stdout=(out := StringIO()))
+    ours.refresh_from_db()
+    assert (ours.window_source, ours.window_tps) == ("client", True)
+    assert f"{ours.attempt}: 1 of 1 levels" in out.getvalue()
+    call_command("read_again", "--windows", stdout=(again := StringIO()))
+    assert again.getvalue() == ""
 
 
 def test_a_level_without_times_and_lines_has_no_window() -> None:
