@@ -16,10 +16,12 @@ from runs.differences import alike, chips, commands, coverage, differences
 from runs.excerpts import excerpts
 from runs.expected import expected_of_steps, price_minutes
 from runs.gains import Why, why
+from runs.gaps import gaps_of
 from runs.leveltable import level_table
 from runs.metrics.noise import Noise
 from runs.metrics.wording import DIRECTED, Word
 from runs.models import Arm
+from runs.plans import looks_of_comparison
 from runs.sides import Side
 from runs.viewstate import CHARTS, PICKED, ViewState, read
 
@@ -140,6 +142,8 @@ def comparison_page(
         "excerpts": excerpts(compared.sides),
         "commands": commands(compared),
         "next": next_steps(compared),
+        "gaps": gaps_of(compared),
+        "looks": looks_of_comparison(compared),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from runs.comparisons import Compared
 from runs.expected import minutes
 from runs.metrics.blocks import interleaved
 from runs.metrics.looking import planned_looks
@@ -76,3 +77,10 @@ def taken_looks(campaign: Campaign) -> list[TakenLook]:
         )
         for n, told in enumerate(campaign.looked, start=1)
     ]
+
+
+def looks_of_comparison(compared: Compared) -> list[TakenLook]:
+    """What the looks said, where all arms are of one campaign that planned several."""
+    campaign = compared.base.arm.campaign
+    alone = {side.arm.campaign_id for side in compared.sides} == {campaign.pk}
+    return taken_looks(campaign) if alone and len(campaign.looks) > 1 else []

@@ -63,6 +63,7 @@ urlpatterns: list[URLPattern] = [
     path("compare/export.<slug:suffix>", exports.compare_export, name="compare-export"),
     path("compare/lines/", compare.compare_lines, name="compare-lines"),
     path("compare/ttft/", compare.compare_ttft, name="compare-ttft"),
+    path("compare/missing/", plans.compare_missing, name="compare-missing"),
     path("compare/share/", share.compare_share, name="compare-share"),
     path("share/<int:pk>/revoke/", share.share_revoke, name="share-revoke"),
     path("healthz/worker", health.worker, name="health-worker"),

@@ -9,7 +9,14 @@ from typing import Any
 from django.db import transaction
 
 from people.models import Person
-from runs.actions.launch import Refused, check_load, queue_run, why_no_load, why_not_launchable
+from runs.actions.launch import (
+    Refused,
+    check_load,
+    open_like,
+    queue_blocks,
+    why_no_load,
+    why_not_launchable,
+)
 from runs.actions.rerun import changed_workload, in_name
 from runs.caveats.base import FIVE_TIMES, LOWEST_LIMIT, REAL_PROMPTS, Experiment
 from runs.drivers.prompts import FILE
@@ -136,19 +143,9 @@ def start_experiment(
     ``doubted`` is the word of the verdict that the caveat casts doubt on, ``ratio`` its figure.
     """
     first = plan.arms[0].source
-    campaign = Campaign.objects.create(
-        question=plan.question,
-        opened_by=by,
-        share_gpus=first.campaign.share_gpus,
-        smoke_question=first.campaign.smoke_question,
-        smoke_answer=first.campaign.smoke_answer,
-        limits=first.campaign.limits,
-    )
-    made = {id(each): _arm(campaign, i, each) for i, each in enumerate(plan.arms)}
-    counts: dict[int, int] = {}
-    for each in plan.order:
-        counts[id(each)] = counts.get(id(each), 0) + 1
-        queue_run(arm=made[id(each)], launch=counts[id(each)], by=by)
+    campaign = open_like(first.campaign, question=plan.question, by=by)
+    made = [_arm(campaign, i, each) for i, each in enumerate(plan.arms)]
+    queue_blocks(arms=made, launches=plan.launches, by=by)
     experiment = plan.experiment
     return CaveatTest.objects.create(
         **{"run" if isinstance(on, Run) else "comparison": on},

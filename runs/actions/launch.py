@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,10 +88,27 @@ def launch_campaign(
     )
     workload.save()
     made = [_add_arm(campaign, i, arm, workload, host) for i, arm in enumerate(arms)]
-    for launch, block in enumerate(interleaved(made, repeats), start=1):
-        for arm in block:
-            queue_run(arm=arm, launch=launch, by=by)
+    queue_blocks(arms=made, launches=repeats, by=by)
     return campaign
+
+
+def open_like(other: Campaign, *, question: str, by: Person | None, **values: Any) -> Campaign:
+    """An empty campaign with another's readiness check and limits."""
+    kept = ("share_gpus", "smoke_question", "smoke_answer", "limits")
+    told = {name: getattr(other, name) for name in kept}
+    return Campaign.objects.create(question=question[:300], opened_by=by, **told, **values)
+
+
+def queue_blocks(
+    *, arms: Sequence[Arm], launches: int, by: Person | None, first: Mapping[int, int] | None = None
+) -> list[Run]:
+    """So many launches of each arm, interleaved; ``first`` is an arm's next launch, else 1."""
+    begin = first or {}
+    return [
+        queue_run(arm=arm, launch=begin.get(arm.pk, 1) + n, by=by)
+        for n, block in enumerate(interleaved(arms, launches))
+        for arm in block
+    ]
 
 
 def _add_arm(campaign: Campaign, position: int, new: NewArm, workload: Workload, host: Host) -> Arm:

@@ -13,7 +13,7 @@ from people.models import Person
 from runs.actions.launch import Refused, check_load, queue_run, why_not_launchable
 from runs.engines.redact import redact_text
 from runs.engines.registry import ENGINES
-from runs.models import Arm, Run, ServerConfig, Workload
+from runs.models import Arm, Campaign, Run, ServerConfig, Workload
 
 OURS = {"--model-path", "--host", "--port"}  # fields of the config; the launch sets them itself
 WORKLOAD_KEYS = {"temperature", "max_tokens", "ignore_eos", "seed", "prompt_set", "cache_policy"}
@@ -169,7 +169,7 @@ def _new_arm(proposal: Proposal) -> Arm:
     return Arm.objects.create(
         campaign=campaign,
         position=campaign.arms.count(),
-        name=_free_name(proposal),
+        name=free_name(campaign, proposal.name),
         config=config,
         workload=_workload(source.workload, proposal.workload),
         host=proposal.host,
@@ -177,11 +177,12 @@ def _new_arm(proposal: Proposal) -> Arm:
     )
 
 
-def _free_name(proposal: Proposal) -> str:
-    taken = set(proposal.source.campaign.arms.values_list("name", flat=True))
-    name, n = proposal.name, 2
+def free_name(campaign: Campaign, wanted: str) -> str:
+    """``wanted``, or the same with a number behind it while an arm is called so."""
+    taken = set(campaign.arms.values_list("name", flat=True))
+    name, n = wanted, 2
     while name in taken:
-        name, n = f"{proposal.name} ({n})", n + 1
+        name, n = f"{wanted} ({n})", n + 1
     return name
 
 
