@@ -20,7 +20,7 @@ from django.db.models import (
 )
 
 from runs.metrics.compare import LevelFigures
-from runs.models import Arm, Attempt, Level, LogStream, Run, Sample, State
+from runs.models import Arm, Attempt, Level, LogStream, Reason, Run, Sample, State
 from runs.models.campaign import LETTERS
 from runs.runpage import running_limit
 
@@ -165,6 +165,7 @@ def sides_of(arms: Sequence[Arm]) -> list[Side]:
     """The sides of some arms, in as many queries as for one."""
     runs = (
         Run.objects.filter(arm__in=[arm.pk for arm in arms])
+        .exclude(reason=Reason.STOPPED_EARLY)  # settled before their turn: nothing is known of them
         .order_by("launch", "pk")
         .select_related("host")
         .prefetch_related(Prefetch("attempts", _attempts()), "caveats")

@@ -13,7 +13,7 @@ from runs.actions.launch import Refused, open_like, queue_blocks, queue_run
 from runs.actions.rerun import changed_workload, free_name
 from runs.metrics.blocks import interleaved
 from runs.metrics.looking import planned_looks
-from runs.models import Arm, Campaign, Reason, Run, State
+from runs.models import Arm, Campaign, Run, State
 
 
 def missing_launches(runs: Sequence[Run]) -> list[Run]:
@@ -30,7 +30,7 @@ def missing_launches(runs: Sequence[Run]) -> list[Run]:
         each[-1]
         for each in tries.values()
         if all(run.is_final and run.state != State.SUCCEEDED for run in each)
-        and each[-1].reason != Reason.STOPPED_EARLY
+        and not each[-1].needless
     ]
 
 

@@ -116,6 +116,16 @@ class Run(models.Model):
         return self.state in FINAL
 
     @property
+    def failed(self) -> bool:
+        """Whether it ended badly; what an early stop made needless did not."""
+        return self.is_final and self.state != State.SUCCEEDED and not self.needless
+
+    @property
+    def needless(self) -> bool:
+        """Whether its plan was settled before its turn came."""
+        return self.reason == Reason.STOPPED_EARLY
+
+    @property
     def is_active(self) -> bool:
         return self.state in ACTIVE
 

@@ -20,7 +20,7 @@ from runs.gaps import missing_of
 from runs.grid import METRICS, build, headline, load
 from runs.grid.logs import imported_lines, lines_only
 from runs.grid.told import arms_told
-from runs.models import Arm, Campaign, Caveat, Run, State
+from runs.models import Arm, Campaign, Caveat, Run
 from runs.plans import taken_looks
 from runs.views.notes import notes_rail
 from runs.views.overview import summaries
@@ -65,7 +65,7 @@ def campaign_detail(request: HttpRequest, pk: int) -> HttpResponse:
         "campaign": campaign,
         "grid": grid,
         "runs": data.runs,
-        "failed": [run for run in data.runs if run.is_final and run.state != State.SUCCEEDED],
+        "failed": [run for run in data.runs if run.failed],
         "arms": data.arms,
         "told": [] if grid.rows else arms_told(data.arms),
         "pairs": _pairs(data.arms) if grid.has_values else [],

@@ -39,6 +39,7 @@ def test_a_stopped_campaign_says_at_which_look_and_what_it_saved(member: Client)
     assert "Look 1 of 3, after 3 launches of each arm: steps=2 is better than steps=1" in page
     assert "8 launches not made, about 12 min saved" in page
     assert "Run what is missing" not in page
+    assert "Failed, kept" not in page  # nothing failed: their turn never came
 
 
 def test_what_is_missing_is_run_in_the_order_of_the_blocks_and_once(member: Client) -> None:
