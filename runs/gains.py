@@ -9,15 +9,12 @@ from math import exp, log
 from statistics import fmean
 from typing import Any
 
-from django.db.models import F, Q
-from django.db.models.functions import Mod
-
 from runs.metrics.ledger import Bar, Ledger, Told, ledger
-from runs.metrics.lines import BY_TIME, TOLD, by_passes, by_seconds, is_by_time
+from runs.metrics.lines import TOLD, by_passes, by_seconds, is_by_time
 from runs.metrics.passes import Line, factors, inside
 from runs.metrics.steady import Span, Steady, steady
 from runs.models import Level, LogStream, Sample
-from runs.runlines import decode_passes, is_speculative
+from runs.runlines import decode_passes, even_part, is_speculative
 from runs.sides import Launch, Side
 from runs.waterfall import Gauge, Waterfall, gauge, percent, values, waterfall
 
@@ -27,8 +24,6 @@ _READ = (
 
 # Of longer logs a part is read, chosen evenly: means of thousands of lines need no more.
 MOST_LINES = 20_000
-# A prime and a factor without a period in common with the pattern of decode and prefill lines.
-_PRIME, _SPREAD = 10_007, 7_919
 _NOTABLE = 0.01  # in logarithms: a bar that is worth a word
 
 
@@ -167,9 +162,7 @@ def _lines(launches: Sequence[Launch]) -> dict[int, list[_Row]]:
     )
     part = part_read(launches)
     if part < 1:
-        told = told.annotate(place=Mod(F("seq") * _SPREAD, _PRIME)).filter(
-            Q(place__lt=part * _PRIME) | Q(phase__in=BY_TIME)
-        )
+        told = even_part(told, part)
     found: dict[int, list[_Row]] = defaultdict(list)
     for attempt, *told_by_line in told.order_by("stream", "seq").values_list(*_READ).iterator(5000):
         found[attempt].append(_Row(*told_by_line))

@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import cast
 
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Mod
+
 from runs.charts import LAST, READ, TOLD, Line, Readings, readings
+from runs.metrics.lines import BY_TIME
 from runs.metrics.passes import SGLANG_PASSES
-from runs.models import Arm, Attempt, Level, LogStream, Outline
+from runs.models import Arm, Attempt, Level, LogStream, Outline, Sample
 
 INTERVAL_FLAG = "--decode-log-interval"
+# A prime and a factor without a period in common with the pattern of decode and prefill lines.
+_PRIME, _SPREAD = 10_007, 7_919
 AT_ONCE = 5000  # rows read from the database at once
 
 
@@ -25,6 +31,12 @@ def decode_passes(arm: Arm) -> int:
     """Forward passes between two decode lines of SGLang."""
     told = arm.config.flags.get(INTERVAL_FLAG)
     return told if isinstance(told, int) and told > 0 else SGLANG_PASSES
+
+
+def even_part(lines: QuerySet[Sample], part: float) -> QuerySet[Sample]:
+    """About that share of the lines, evenly over a log; intervals are few and stay."""
+    spread = lines.annotate(place=Mod(F("seq") * _SPREAD, _PRIME))
+    return spread.filter(Q(place__lt=part * _PRIME) | Q(phase__in=BY_TIME))
 
 
 def server_stream(attempt: Attempt | None) -> LogStream | None:

@@ -21,7 +21,7 @@ from runs.metrics.passes import Line, factors, inside
 from runs.metrics.steady import Misplaced, Span, Steady, by_hand, steady, tokens_inside
 from runs.models import Attempt, Level, LogStream, Sample, WindowMove
 from runs.models.sample import BEGUN
-from runs.runlines import decode_passes, is_speculative
+from runs.runlines import decode_passes, even_part, is_speculative
 
 WINDOW_FIELDS = (
     "window_start", "window_end", "window_source", "window_why", "window_tps", "factors",
@@ -171,9 +171,10 @@ def stored_rows(level: Level) -> list[Row]:
     told = told_lines(level)
     if told is None:
         return []
-    every = 1 + told.count() // MOST_LINES
+    part = MOST_LINES / max(told.count(), 1)
+    told = even_part(told, part) if part < 1 else told
     rows = told.order_by("stream", "seq").values_list(*_READ, named=True).iterator(5000)
-    return [cast("Row", row) for n, row in enumerate(rows) if n % every == 0]
+    return [cast("Row", row) for row in rows]
 
 
 def timed_rows(rows: Iterable[Row], start: float | None, end: float | None) -> list[Row]:

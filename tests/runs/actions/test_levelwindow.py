@@ -10,8 +10,10 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
 
+from runs.actions import levelwindow
 from runs.actions.conclude import judge_attempt
 from runs.actions.import_showcase import import_folder
+from runs.actions.levelwindow import settle, stored_rows
 from runs.gains import gains
 from runs.models import Arm, Level, LogStream, Sample
 from runs.sides import side_of
@@ -120,6 +122,18 @@ def test_runs_of_an_earlier_version_get_their_windows_by_a_command() -> None:
     assert f"{ours.attempt}: 1 of 1 levels" in out.getvalue()
     call_command("read_again", "--windows", stdout=(again := StringIO()))
     assert again.getvalue() == ""
+
+
+def test_of_very_many_lines_a_part_tells_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    level = judged(measured_run())
+    whole = stored_rows(level)
+    monkeypatch.setattr(levelwindow, "MOST_LINES", 40)
+    few = stored_rows(level)
+    assert len(whole) == 100
+    assert 30 <= len(few) <= 50
+    settle(level, few)
+    assert level.told is not None
+    assert level.told.tps == pytest.approx(1600)
 
 
 def test_a_level_without_times_and_lines_has_no_window() -> None:
