@@ -1,7 +1,8 @@
 """Leases whose run has ended but that were never given back: freed by evidence, else kept.
 
 The end of a run and of its lease are one transaction, so this finds what a person or a restored
-backup has left. A run that is LOST keeps its host.
+backup has left. A run that is LOST keeps its host, in quarantine: a person may free it, and its
+node is asked for late evidence elsewhere (sweeps.py).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ OVER = ("absent", "exited", "rebooted")  # a job of which nothing can live any m
 
 async def settle_forgotten(links: Links) -> None:
     """Ask each node what lives of the run; one that cannot be asked is asked again later."""
+    await sync_to_async(keep_lost)()
     for lease in await sync_to_async(forgotten)():
         run = await Run.objects.filter(uid=lease.holder).afirst()
         if run is None:
@@ -45,6 +47,16 @@ def forgotten() -> list[HostLease]:
     state = {str(uid): state for uid, state in _states(held)}
     over = {str(final) for final in FINAL if final != State.LOST}
     return [lease for lease in held if state.get(lease.holder, "") in {"", *over}]
+
+
+def keep_lost() -> None:
+    """What a LOST run holds is nobody's to use, and a person's to free."""
+    held = HostLease.objects.filter(status=HostLease.Status.HELD).select_related("host")
+    state = {str(uid): state for uid, state in _states(held)}
+    for lease in held:
+        if state.get(lease.holder) == State.LOST:
+            why = f"{lease.holder_name or 'A run'} was lost and may still run there."
+            _settle(lease, why)
 
 
 def _states(held: Any) -> Any:

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from hosts.actions.leases import free_quarantine
 from hosts.links import Links
 from hosts.models import HostLease
 from hosts.transport.errors import Unreachable
@@ -125,10 +126,14 @@ def test_a_forgotten_lease_of_what_still_lives_goes_into_quarantine(
     assert HostLease.objects.get().in_quarantine  # a person frees it, or late evidence
 
 
-def test_a_lost_run_keeps_its_lease_whatever_the_node_says(left: HostLease) -> None:
+def test_a_lost_run_keeps_its_lease_whatever_the_node_says_and_a_person_may_free_it(
+    left: HostLease,
+) -> None:
     Run.objects.filter(uid=left.holder).update(state=State.LOST)
     settle("absent")
-    assert HostLease.objects.get().status == HostLease.Status.HELD
+    kept = HostLease.objects.get()
+    assert kept.in_quarantine and "was lost and may still run there" in kept.why
+    assert free_quarantine(lease=kept, note="looked", by=None)
 
 
 def test_a_lease_of_a_run_that_nobody_knows_goes_into_quarantine(left: HostLease) -> None:
