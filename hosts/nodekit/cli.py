@@ -15,6 +15,7 @@ from .request import Json, receive
 COMMANDS = {
     "facts": ("facts", "facts"),
     "folders": ("folders", "folders"),
+    "remove": ("remove", "remove"),
     "start": ("start", "start"),
     "status": ("status", "status"),
     "stop": ("stop", "stop"),

@@ -25,13 +25,13 @@ def _found(root: str) -> List[Dict[str, Any]]:
     except OSError:
         return []  # nothing ever ran here
     return [
-        {"name": entry.name, "at": entry.stat().st_mtime, "alive": _lives(entry.path)}
+        {"name": entry.name, "at": entry.stat().st_mtime, "alive": lives(entry.path)}
         for entry in entries
         if NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
     ]
 
 
-def _lives(run: str) -> bool:
+def lives(run: str) -> bool:
     """Whether the supervisor of any of its jobs holds its lock."""
     for folder, _, files in os.walk(run):
         if "alive.lock" in files and is_held(os.path.join(folder, "alive.lock")):

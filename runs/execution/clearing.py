@@ -1,0 +1,89 @@
+"""Run folders left on a node, taken away when a person asks for it: only what was proven equal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from asgiref.sync import async_to_sync
+from django.conf import settings
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from hosts.links import open_node
+from hosts.models import Host, HostLease
+from hosts.transport.protocol import Target
+from runs.models import Event, LogStream, Run, State
+from runs.models.states import FINAL
+
+REMOVED = "folder-removed"
+AT_ONCE = 20  # a request; gigabytes may hang on each
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """What became of the folders of these runs, and how many bytes of disk that gave back."""
+
+    removed: list[Run]
+    alive: list[Run]
+    absent: list[Run]
+    freed: int
+
+
+def clearable(host: Host, *, days: float) -> QuerySet[Run]:
+    """Runs that ended so long ago and of whose logs nothing is on the node alone.
+
+    A LOST run's folder is its late evidence, a log that was not proven may be there only, and
+    what still holds something of the host may be looked for.
+    """
+    streams = LogStream.objects.filter(attempt__run=OuterRef("pk"))
+    ended = Run.objects.filter(
+        Exists(streams.filter(complete=True)),
+        ~Exists(streams.filter(complete=False, position__gt=0)),
+        ~Exists(Event.objects.filter(run=OuterRef("pk"), kind=REMOVED)),
+        host=host,
+        imported=False,
+        state__in=[state for state in FINAL if state != State.LOST],
+        ended_at__lt=Now() - timedelta(days=days),
+    )
+    held = set(HostLease.objects.filter(host=host).values_list("holder", flat=True))
+    return ended.exclude(uid__in=held).order_by("ended_at", "pk")
+
+
+def clear(host: Host, runs: list[Run], *, actor: str) -> Cleared:
+    """Have the node remove them and keep an event of each. Raises TransportError and KitError."""
+    cleared = Cleared([], [], [], 0)
+    for at in range(0, len(runs), AT_ONCE):
+        some = {str(run.uid): run for run in runs[at : at + AT_ONCE]}
+        told = async_to_sync(_remove)(host.target(), list(some))
+        now = Cleared(
+            *([some[name] for name in told[key]] for key in ("removed", "alive", "absent")),
+            freed=told["bytes"],
+        )
+        for run in [*now.removed, *now.absent]:
+            _note(run, actor, found=run in now.removed)
+        cleared = Cleared(
+            cleared.removed + now.removed,
+            cleared.alive + now.alive,
+            cleared.absent + now.absent,
+            cleared.freed + now.freed,
+        )
+    return cleared
+
+
+async def _remove(target: Target, names: list[str]) -> dict[str, list[str] | int]:
+    async with open_node(target) as node:
+        return await node.call("remove", {"runs": names}, timeout=settings.DURATIONS.verb)
+
+
+def _note(run: Run, actor: str, *, found: bool) -> None:
+    what = "was removed" if found else "was gone already"
+    Event.objects.create(
+        run=run,
+        kind=REMOVED,
+        at=timezone.now(),
+        text=f"Its folder on {run.host.name} {what}; its logs had been proven equal to what is "
+        "stored here.",
+        actor=actor,
+    )
