@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
@@ -21,14 +22,14 @@ REMOVED = "folder-removed"
 AT_ONCE = 20  # a request; gigabytes may hang on each
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cleared:
     """What became of the folders of these runs, and how many bytes of disk that gave back."""
 
-    removed: list[Run]
-    alive: list[Run]
-    absent: list[Run]
-    freed: int
+    removed: list[Run] = field(default_factory=list)
+    alive: list[Run] = field(default_factory=list)
+    absent: list[Run] = field(default_factory=list)
+    freed: int = 0
 
 
 def clearable(host: Host, *, days: float) -> QuerySet[Run]:
@@ -53,32 +54,27 @@ def clearable(host: Host, *, days: float) -> QuerySet[Run]:
 
 def clear(host: Host, runs: list[Run], *, actor: str) -> Cleared:
     """Have the node remove them and keep an event of each. Raises TransportError and KitError."""
-    cleared = Cleared([], [], [], 0)
+    cleared = Cleared()
     for at in range(0, len(runs), AT_ONCE):
         some = {str(run.uid): run for run in runs[at : at + AT_ONCE]}
         told = async_to_sync(_remove)(host.target(), list(some))
-        now = Cleared(
-            *([some[name] for name in told[key]] for key in ("removed", "alive", "absent")),
-            freed=told["bytes"],
-        )
-        for run in [*now.removed, *now.absent]:
-            _note(run, actor, found=run in now.removed)
-        cleared = Cleared(
-            cleared.removed + now.removed,
-            cleared.alive + now.alive,
-            cleared.absent + now.absent,
-            cleared.freed + now.freed,
-        )
+        for run in [some[name] for name in told["removed"]]:
+            _note(run, actor, "was removed")
+            cleared.removed.append(run)
+        for run in [some[name] for name in told["absent"]]:
+            _note(run, actor, "was gone already")
+            cleared.absent.append(run)
+        cleared.alive.extend(some[name] for name in told["alive"])
+        cleared.freed += told["bytes"]
     return cleared
 
 
-async def _remove(target: Target, names: list[str]) -> dict[str, list[str] | int]:
+async def _remove(target: Target, names: list[str]) -> dict[str, Any]:
     async with open_node(target) as node:
         return await node.call("remove", {"runs": names}, timeout=settings.DURATIONS.verb)
 
 
-def _note(run: Run, actor: str, *, found: bool) -> None:
-    what = "was removed" if found else "was gone already"
+def _note(run: Run, actor: str, what: str) -> None:
     Event.objects.create(
         run=run,
         kind=REMOVED,
