@@ -14,12 +14,18 @@ from django.utils import timezone
 
 from hosts.links import open_node
 from hosts.models import Host, HostLease
+from hosts.node import KitError
+from hosts.transport.errors import TransportError
 from hosts.transport.protocol import Target
 from runs.models import Event, LogStream, Run, State
 from runs.models.states import FINAL
 
 REMOVED = "folder-removed"
 AT_ONCE = 20  # a request; gigabytes may hang on each
+
+
+class NotCleared(Exception):
+    """The node could not be asked, or would not."""
 
 
 @dataclass
@@ -53,11 +59,14 @@ def clearable(host: Host, *, days: float) -> QuerySet[Run]:
 
 
 def clear(host: Host, runs: list[Run], *, actor: str) -> Cleared:
-    """Have the node remove them and keep an event of each. Raises TransportError and KitError."""
+    """Have the node remove them and keep an event of each. Raises :class:`NotCleared`."""
     cleared = Cleared()
     for at in range(0, len(runs), AT_ONCE):
         some = {str(run.uid): run for run in runs[at : at + AT_ONCE]}
-        told = async_to_sync(_remove)(host.target(), list(some))
+        try:
+            told = async_to_sync(_remove)(host.target(), list(some))
+        except (TransportError, KitError) as error:
+            raise NotCleared(f"{error} What was removed before is an event of its run.") from error
         for run in [some[name] for name in told["removed"]]:
             _note(run, actor, "was removed")
             cleared.removed.append(run)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from hosts.models import Host
 from hosts.pool import POOL
 from runs.models import Event, LogStream, Reason, Run, State
 from tests.faults.conftest import Scene, conduct
@@ -63,3 +64,11 @@ def test_a_folder_of_which_something_lives_and_a_lost_runs_stay(scene: Scene) ->
 def test_an_unknown_host_is_named(db: None) -> None:
     with pytest.raises(CommandError, match="There is no host nowhere"):
         told("nowhere")
+
+
+def test_a_node_that_is_away_is_told_and_nothing_is_noted(scene: Scene) -> None:
+    conduct(scene.run())
+    Host.objects.update(port=9)
+    with pytest.raises(CommandError, match="cannot reach"):
+        told("node", "--days", "0", "--remove")
+    assert not Event.objects.filter(kind="folder-removed").exists()

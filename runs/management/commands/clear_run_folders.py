@@ -7,9 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from hosts.models import Host
-from hosts.node import KitError
-from hosts.transport.errors import TransportError
-from runs.execution.clearing import clear, clearable
+from runs.execution.clearing import NotCleared, clear, clearable
 from runs.templatetags.measures import gib
 
 
