@@ -69,6 +69,6 @@ def test_an_unknown_host_is_named(db: None) -> None:
 def test_a_node_that_is_away_is_told_and_nothing_is_noted(scene: Scene) -> None:
     conduct(scene.run())
     Host.objects.update(port=9)
-    with pytest.raises(CommandError, match="cannot reach"):
+    with pytest.raises(CommandError, match="cannot be reached"):
         told("node", "--days", "0", "--remove")
     assert not Event.objects.filter(kind="folder-removed").exists()

@@ -37,10 +37,8 @@ class Command(BaseCommand):
             return
         try:
             done = clear(known, runs, actor="clear_run_folders")
-        except (TransportError, KitError) as error:
-            raise CommandError(
-                f"{error} What was removed before is an event of its run."
-            ) from error
+        except NotCleared as error:
+            raise CommandError(str(error)) from error
         self.stdout.write(f"{len(done.removed)} folders removed, {gib(done.freed)} of disk freed.")
         if done.absent:
             self.stdout.write(f"{len(done.absent)} were gone already.")
