@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from runs.metrics.looking import decide, may_stop
-from runs.metrics.noise import Noise, noise_from
+from runs.metrics.noise import Noise, pooled, spread_of
 from runs.metrics.verdict import Case, Judgement, verdict
 from runs.metrics.wording import DIRECTED
 
@@ -108,7 +108,7 @@ def past(dice: random.Random, setting: Setting) -> dict[int, Noise]:
     if not setting.known:
         return {}
     groups = [[math.exp(dice.gauss(0, setting.sd)) for _ in range(2)] for _ in range(HISTORY)]
-    found = noise_from(groups)
+    found = pooled(map(spread_of, groups))
     return dict.fromkeys(LEVELS[setting.levels], found) if found else {}
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from math import exp, fsum, log
 from typing import Protocol, cast
 
 from django.db.models import F
 
 from hosts.models import HostFacts
-from runs.metrics.noise import Noise, noise_from, noise_of
+from runs.metrics.noise import Noise, Spread, noise_of, pooled, spread_of
 from runs.models import Arm, Level, State
 
 # Levels looked back on, the latest first: what is older says little about today's host.
@@ -34,51 +33,115 @@ COLUMNS = ("output_tps", "user_tps", "ttft_s", "tpot_s")
 class Row(Protocol):
     """A level of an earlier launch, as the database tells it."""
 
+    n: int  # of the attempt
     run: int
     arm: int
     host: int
     engine: str
     model: str
-    n: int  # of the attempt
     concurrency: int
 
 
-@dataclass(frozen=True)
+# who repeated a level: an arm on a host; the engine and the model are the arm's
+_Who = tuple[int, int, str, str]
+
+
 class Past:
     """What was measured on the hosts of some arms, or on hosts with the same GPUs.
 
-    ``rows`` are the latest first, ``alike`` the hosts with the same GPUs as each host.
+    Launches of one arm at one level are repeats of each other. How far those lie apart is worked
+    out once, whichever arms are held against each other then.
     """
 
-    rows: list[Row]
-    alike: dict[int, set[int]]
-
-    def beside(self, arms: Sequence[Arm]) -> Repeats:
-        """Levels of launches with the engine and the model of ``arms``, without their own."""
-        own, hosts = {arm.pk for arm in arms}, {arm.host_id for arm in arms}
-        engines, models = {a.config.engine for a in arms}, {a.config.model for a in arms}
-        wide = hosts.union(*(self.alike.get(host, ()) for host in hosts))
-        found = [
-            row
-            for row in self.rows
-            if row.host in wide
-            and row.arm not in own
-            and row.engine in engines
-            and row.model in models
-        ]
+    def __init__(self, rows: Iterable[Row], alike: dict[int, set[int]]) -> None:
         newest: dict[tuple[int, int], Row] = {}
-        for row in found[:MOST_LEVELS]:
+        for row in rows:
             key = row.run, row.concurrency
             if key not in newest or newest[key].n < row.n:
                 newest[key] = row
-        return Repeats(list(newest.values()), hosts)
+        self.rows, self.alike = list(newest.values()), alike
+        self._levels: dict[str, dict[int, dict[_Who, Spread]]] = {}
+        self._sweeps: dict[tuple[str, tuple[int, ...]], dict[_Who, Spread]] = {}
+
+    def beside(self, arms: Sequence[Arm]) -> Beside:
+        return Beside(self, arms)
+
+    def by_level(self, column: str) -> dict[int, dict[_Who, Spread]]:
+        """By concurrency: how far the repeats of each arm lie apart there."""
+        if column not in self._levels:
+            values: dict[int, dict[_Who, list[float]]] = defaultdict(lambda: defaultdict(list))
+            for row in self.rows:
+                value = getattr(row, column)
+                if value is not None and value > 0:
+                    values[row.concurrency][_who(row)].append(value)
+            self._levels[column] = {
+                concurrency: {who: spread_of(told) for who, told in found.items()}
+                for concurrency, found in values.items()
+            }
+        return self._levels[column]
+
+    def by_sweep(self, column: str, levels: tuple[int, ...]) -> dict[_Who, Spread]:
+        """How far the means over ``levels`` lie apart, of launches that measured them all."""
+        if (column, levels) not in self._sweeps:
+            launches: dict[int, dict[int, float]] = defaultdict(dict)
+            arms: dict[int, _Who] = {}
+            for row in self.rows:
+                value = getattr(row, column)
+                if row.concurrency in levels and value is not None and value > 0:
+                    launches[row.run][row.concurrency] = value
+                    arms[row.run] = _who(row)
+            means: dict[_Who, list[float]] = defaultdict(list)
+            for run, values in launches.items():
+                if len(values) == len(levels):
+                    means[arms[run]].append(exp(fsum(map(log, values.values())) / len(levels)))
+            found = {who: spread_of(each) for who, each in means.items()}
+            self._sweeps[column, levels] = found
+        return self._sweeps[column, levels]
+
+
+def _who(row: Row) -> _Who:
+    return row.arm, row.host, row.engine, row.model
+
+
+class Beside:
+    """The past of some arms without their own launches, with their engine and their model."""
+
+    def __init__(self, past: Past, arms: Sequence[Arm]) -> None:
+        self.past, self.own = past, {arm.pk for arm in arms}
+        self.hosts = {arm.host_id for arm in arms}
+        self.wide = self.hosts.union(*(past.alike.get(host, ()) for host in self.hosts))
+        self.engines = {arm.config.engine for arm in arms}
+        self.models = {arm.config.model for arm in arms}
+
+    def level_noise(self, column: str, metric: str, concurrency: int) -> Noise:
+        """One launch's noise at a level: from that level, its neighbours, then other hosts too."""
+        found = self.past.by_level(column)
+        there = found.get(concurrency, {})
+        around = [told for c, told in found.items() if _neighbours(c, concurrency)]
+        rungs = (([there], self.hosts), (around, self.hosts), (around, self.wide))
+        return noise_of(
+            ((s for told in rung for s in self._of(told, on)) for rung, on in rungs), metric
+        )
+
+    def sweep_noise(self, column: str, levels: Sequence[int]) -> Noise | None:
+        """The noise of a launch's mean over ``levels``, from launches that measured them all."""
+        return pooled(self._of(self.past.by_sweep(column, tuple(levels)), self.hosts))
+
+    def _of(self, told: dict[_Who, Spread], hosts: set[int]) -> Iterator[Spread]:
+        for (arm, host, engine, model), spread in told.items():
+            if (
+                arm not in self.own
+                and host in hosts
+                and engine in self.engines
+                and model in self.models
+            ):
+                yield spread
 
 
 def past_of(arms: Sequence[Arm], own: int = 0) -> Past:
     """Two queries. ``own`` is how many levels the arms may have among the latest themselves."""
     hosts = {arm.host_id for arm in arms}
     alike = _alike(hosts)
-    places = {(arm.host_id, arm.config.engine, arm.config.model) for arm in arms}
     rows = (
         Level.objects.filter(
             state=Level.State.DONE,
@@ -89,11 +152,9 @@ def past_of(arms: Sequence[Arm], own: int = 0) -> Past:
         )
         .order_by("-pk")
         .annotate(**_NAMED)
-        .values_list("concurrency", *COLUMNS, *_NAMED, named=True)[
-            : (MOST_LEVELS + own) * len(places)
-        ]
+        .values_list("concurrency", *COLUMNS, *_NAMED, named=True)
     )
-    return Past(cast("list[Row]", list(rows)), alike)
+    return Past(cast("Iterable[Row]", rows[: MOST_LEVELS + own]), alike)
 
 
 def _alike(hosts: set[int]) -> dict[int, set[int]]:
@@ -108,55 +169,6 @@ def _alike(hosts: set[int]) -> dict[int, set[int]]:
 
 def _gpus(facts: HostFacts) -> tuple[str, ...]:
     return tuple(sorted(str(gpu.get("name")) for gpu in facts.data.get("gpus") or []))
-
-
-class Repeats:
-    """Levels of earlier launches that tell how far launches differ by chance."""
-
-    def __init__(self, rows: Sequence[Row], hosts: set[int]) -> None:
-        self.rows = rows
-        self.near = [row for row in rows if row.host in hosts]  # not merely with the same GPUs
-        self._grouped: dict[tuple[str, bool], dict[int, list[list[float]]]] = {}
-
-    def level_noise(self, column: str, metric: str, concurrency: int) -> Noise:
-        """One launch's noise at a level: from that level, its neighbours, then other hosts too."""
-
-        def rungs() -> Iterator[list[list[float]]]:
-            near = self._groups(column, near=True)
-            yield near.get(concurrency, [])
-            for there in (near, self._groups(column, near=False)):
-                around = [c for c in there if _neighbours(c, concurrency)]
-                yield [group for c in around for group in there[c]]
-
-        return noise_of(rungs(), metric)
-
-    def _groups(self, column: str, *, near: bool) -> dict[int, list[list[float]]]:
-        """By concurrency; launches of one arm at one level are repeats of each other."""
-        if (column, near) not in self._grouped:
-            self._grouped[column, near] = self._group(column, self.near if near else self.rows)
-        return self._grouped[column, near]
-
-    @staticmethod
-    def _group(column: str, rows: Sequence[Row]) -> dict[int, list[list[float]]]:
-        groups: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-        for row in rows:
-            value = getattr(row, column)
-            if value is not None and value > 0:
-                groups[row.concurrency][row.arm].append(value)
-        return {concurrency: list(arms.values()) for concurrency, arms in groups.items()}
-
-    def sweep_noise(self, column: str, levels: Sequence[int]) -> Noise | None:
-        """The noise of a launch's mean over ``levels``, from launches that measured them all."""
-        launches: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
-        for row in self.near:
-            value = getattr(row, column)
-            if row.concurrency in levels and value is not None and value > 0:
-                launches[row.arm, row.run][row.concurrency] = value
-        groups: dict[int, list[float]] = defaultdict(list)
-        for (arm, _), values in launches.items():
-            if len(values) == len(levels):
-                groups[arm].append(exp(fsum(map(log, values.values())) / len(levels)))
-        return noise_from(groups.values())
 
 
 def _neighbours(one: int, other: int) -> bool:

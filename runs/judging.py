@@ -9,7 +9,7 @@ from typing import Any
 
 from runs.answers import NONE, Answers
 from runs.caveatgroups import CaveatGroup, caveat_groups
-from runs.history import Past, Repeats, past_of
+from runs.history import Beside, Past, past_of
 from runs.metrics.format import number, share
 from runs.metrics.looking import LEAST_LAUNCHES
 from runs.metrics.noise import Noise
@@ -152,7 +152,7 @@ def _case(
     metric: str,
     before: Sequence[Launch],
     after: Sequence[Launch],
-    earlier: Repeats,
+    earlier: Beside,
     *,
     paired: bool,
     **more: Any,

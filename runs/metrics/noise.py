@@ -52,28 +52,39 @@ def assumed_noise(metric: str) -> Noise:
     return Noise(_P99 if part in ("p90", "p99") else sd, ASSUMED_WEIGHT, assumed=True)
 
 
-def noise_from(groups: Iterable[Sequence[float]]) -> Noise | None:
-    """Pool groups of repeats, each the figures (above zero) of launches that were alike.
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far repeats lie apart: squares of logarithms around their mean, by so many freedoms."""
 
-    None when they have fewer than four degrees of freedom together.
-    """
+    df: int
+    squares: float
+
+
+def spread_of(repeats: Sequence[float]) -> Spread:
+    """Of the figures (above zero) of launches that were alike."""
+    logs = [math.log(value) for value in repeats if value > 0]
+    if len(logs) < 2:
+        return Spread(0, 0.0)
+    middle = fmean(logs)
+    return Spread(len(logs) - 1, sum((each - middle) ** 2 for each in logs))
+
+
+def pooled(spreads: Iterable[Spread]) -> Noise | None:
+    """The noise that all of them tell together; None below four degrees of freedom."""
     df, squares = 0, 0.0
-    for group in groups:
-        logs = [math.log(value) for value in group if value > 0]
-        if len(logs) > 1:
-            middle = fmean(logs)
-            df += len(logs) - 1
-            squares += sum((each - middle) ** 2 for each in logs)
+    for each in spreads:
+        df += each.df
+        squares += each.squares
     if df < LEAST_HISTORY:
         return None
     cautious = math.sqrt(squares / chi2_quantile(_CAUTION, df))
     return Noise(max(cautious, LEAST_SD), min(df, MOST_WEIGHT), history=df)
 
 
-def noise_of(rungs: Iterable[Iterable[Sequence[float]]], metric: str) -> Noise:
+def noise_of(rungs: Iterable[Iterable[Spread]], metric: str) -> Noise:
     """Give the noise of the first rung with enough repeats: the nearest first, then wider ones."""
-    for groups in rungs:
-        found = noise_from(groups)
+    for spreads in rungs:
+        found = pooled(spreads)
         if found is not None:
             return found
     return assumed_noise(metric)

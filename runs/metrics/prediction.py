@@ -148,9 +148,11 @@ class _Fit:
 
 def _gains(counts: Sequence[int], values: Sequence[float]) -> tuple[float, float, _Curve]:
     """g and r of the accept len: r by golden section, g as the best for it."""
+    different = set(counts)
 
     def best(r: float) -> tuple[float, float]:
-        sums = [_gain_sum(r, count) for count in counts]
+        of = {count: _gain_sum(r, count) for count in different}
+        sums = [of[count] for count in counts]
         weights = [1 / value**2 for value in values]
         pairs = list(zip(sums, values, weights, strict=True))
         g = fsum(w * s * (v - 1) for s, v, w in pairs) / fsum(w * s * s for s, _, w in pairs)

@@ -1,11 +1,12 @@
 """Launches to an estimate: the published test vectors, and what cannot be estimated."""
 
 import math
+from collections.abc import Sequence
 
 import pytest
 
 from runs.metrics.estimate import estimate, far_off, permutation_p
-from runs.metrics.noise import Noise, assumed_noise, noise_from, noise_of
+from runs.metrics.noise import Noise, assumed_noise, noise_of, pooled, spread_of
 from runs.metrics.planning import alpha_of, holm, repeats_needed, resolution
 
 A, B = (3742, 3801, 3768), (3905, 3871, 3948)
@@ -114,8 +115,12 @@ def test_looks_share_the_false_alarms() -> None:
         alpha_of(4)
 
 
+def pooled_of(groups: Sequence[Sequence[float]]) -> Noise | None:
+    return pooled(map(spread_of, groups))
+
+
 def test_noise_comes_from_repeats_and_takes_the_cautious_end() -> None:
-    found = noise_from([(100, 102, 98), (200, 204), (50,), (75, 76)])
+    found = pooled_of([(100, 102, 98), (200, 204), (50,), (75, 76)])
     assert found is not None
     assert (found.history, found.df, found.assumed) == (4, 4, False)
     plain = math.sqrt(
@@ -130,16 +135,16 @@ def test_noise_comes_from_repeats_and_takes_the_cautious_end() -> None:
 
 
 def test_a_long_past_weighs_no_more_than_eight_degrees_of_freedom() -> None:
-    found = noise_from([(100, 101)] * 30)
+    found = pooled_of([(100, 101)] * 30)
     assert found is not None and (found.history, found.df) == (30, 8)
 
 
 def test_too_short_a_past_tells_nothing() -> None:
-    assert noise_from([(100, 101), (100, 99), (100, 101)]) is None
+    assert pooled_of([(100, 101), (100, 99), (100, 101)]) is None
 
 
 def test_the_nearest_past_that_is_long_enough_is_taken() -> None:
-    near, wide = [(100, 110)], [(100, 101)] * 5
+    near, wide = [spread_of((100, 110))], [spread_of((100, 101))] * 5
     assert noise_of([near, wide], "output_tps").history == 5
     assert noise_of([near], "output_tps") == assumed_noise("output_tps")
 
