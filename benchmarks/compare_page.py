@@ -1,0 +1,103 @@
+"""How fast six arms stand beside each other, with a million samples behind them.
+
+    python -m benchmarks.compare_page [--samples 1000000] [--times 40] [--folder FOLDER]
+    bash scripts/postgres.sh python -m benchmarks.compare_page
+
+The arms are those of `six_arms`. Cold is the first request of a new process, three of them; warm
+are the requests that follow in the last one. The floor is asked for in the same process: the page
+that chooses arms, which has the same layout and no comparison. Targets: 300 ms at the 95th
+percentile, 1.5 s cold, 15 queries.
+
+The database is the one of DATABASE_URL, else an SQLite file in ``--folder``, else in a folder of
+its own; what a former run has stored there is not stored again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks import six_arms
+from benchmarks.run_page import timed
+from benchmarks.store_speed import prepare
+
+COLD = 3  # new processes
+HOST = {"host": "localhost"}
+
+
+def ask(key: str, times: int) -> None:
+    """In a process of its own: the first request, and what follows if it is to be warm."""
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+
+    from people.models import Person
+
+    client = Client()
+    client.force_login(Person.objects.get(username="benchmark"))
+    page = f"/compare/?arms={key}"
+
+    def get(path: str) -> bytes:
+        answer = client.get(path, headers=HOST)
+        if answer.status_code != 200:
+            raise SystemExit(f"{path}: {answer.status_code}")
+        return answer.getvalue()
+
+    began = time.perf_counter()
+    get(page)
+    print(f"  cold: {1000 * (time.perf_counter() - began):.0f} ms in a new process")
+    if times < 1:
+        return
+    floor = f"/compare/?arms={key.split('~')[0]}"
+    get(floor)
+    for words, path in (
+        ("floor, no comparison", floor),
+        ("six arms", page),
+        ("API, six arms", f"/api/v1/compare?arms={key}"),
+    ):
+        told, _ = timed(lambda path=path: get(path), times)
+        with CaptureQueriesContext(connection) as queries:
+            get(path)
+        spent = 1000 * sum(float(query["time"]) for query in queries.captured_queries)
+        print(f"  {words:22} {told}; {len(queries)} queries, {spent:.0f} ms in them")
+
+
+def measure(told: argparse.Namespace, folder: Path) -> None:
+    from django.db import connection
+
+    from runs.models import Level, Sample
+
+    key = six_arms.stored(told.samples)
+    counted = f"{Sample.objects.count():,} samples, {Level.objects.count():,} levels"
+    print(f"{connection.vendor}: {counted}, arms {key}", flush=True)
+    connection.close()
+    for n in range(COLD):
+        times = told.times if n == COLD - 1 else 0
+        command = [sys.executable, "-m", "benchmarks.compare_page", "--ask", key]
+        command += ["--times", str(times), "--folder", str(folder)]
+        subprocess.run(command, check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=1_000_000)
+    parser.add_argument("--times", type=int, default=40)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--ask", metavar="ARMS", help=argparse.SUPPRESS)
+    told: Any = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = told.folder or Path(scratch)
+        prepare(folder)
+        if told.ask:
+            ask(told.ask, told.times)
+        else:
+            measure(told, folder)
+
+
+if __name__ == "__main__":
+    main()
