@@ -19,6 +19,7 @@ from django.db.models import (
     prefetch_related_objects,
 )
 
+from runs.actions.levelwindow import looked
 from runs.metrics.compare import LevelFigures
 from runs.models import Arm, Attempt, Level, LogStream, Reason, Run, Sample, State
 from runs.models.campaign import LETTERS
@@ -67,6 +68,11 @@ class Launch:
     @cached_property
     def measured(self) -> list[Level]:
         return [level for level in self.levels if level.state == Level.State.DONE]
+
+    @cached_property
+    def looked(self) -> list[Level]:
+        """The measured levels with what the server's log says in their windows."""
+        return [looked(level) for level in self.measured]
 
     def figures(self) -> list[LevelFigures]:
         return [
@@ -184,7 +190,10 @@ def _attempts() -> QuerySet[Attempt]:
         f"log_{name}": Subquery(log.values("attempt").annotate(told=Sum(what)).values("told"))
         for name, what in COUNTED.items()
     }
-    return Attempt.objects.annotate(**sums).order_by("-n").prefetch_related("levels")
+    levels = Level.objects.defer("summary")  # single curves of every request: megabytes together
+    return (
+        Attempt.objects.annotate(**sums).order_by("-n").prefetch_related(Prefetch("levels", levels))
+    )
 
 
 def side_of(arm: Arm) -> Side:

@@ -23,10 +23,10 @@ from runs.models import Attempt, Level, LogStream, Sample, WindowMove
 from runs.models.sample import BEGUN
 from runs.runlines import decode_passes, even_part, is_speculative
 
-WINDOW_FIELDS = (
-    "window_start", "window_end", "window_source", "window_why", "window_tps", "factors",
-    "output_tps",
-)  # fmt: skip
+# Of what `look` finds. Whoever changes a formula raises it: what is older is then found anew.
+FORMULA = 1
+LOOKED = ("window_start", "window_end", "window_source", "window_why", "factors", "formula")
+WINDOW_FIELDS = (*LOOKED, "window_tps", "output_tps")
 # Of a longer level a part of the lines is read, chosen evenly.
 MOST_LINES = 100_000
 _READ = ("phase", "time", "rank", "running", "waiting", "output_tps", "accept_len", "extras")
@@ -37,6 +37,11 @@ def settle(level: Level, rows: Sequence[Row]) -> None:
 
     ``rows`` are the level's lines in the log's order. Nothing is saved: see WINDOW_FIELDS.
     """
+    _count_client(level, look(level, rows))
+
+
+def look(level: Level, rows: Sequence[Row]) -> Steady | None:
+    """Set the window, and what the log says inside it; the client's figures stay."""
     lines = lines_of(level, rows)
     whole = whole_of(level, lines)
     if whole is None:
@@ -49,7 +54,8 @@ def settle(level: Level, rows: Sequence[Row]) -> None:
     level.window_source = window.source if window else ""
     level.window_why = window.why if window else ""
     level.factors = _factors(level, window, lines, by_time=is_by_time(rows))
-    _count_client(level, window)
+    level.formula = FORMULA
+    return window
 
 
 def lines_of(level: Level, rows: Sequence[Row]) -> list[Line]:
@@ -200,6 +206,21 @@ def rows_inside(level: Level, rows: Iterable[Any]) -> list[Any]:
         and row.time <= window.span.end
     ]
     return [row for row in found if row.phase == Sample.Phase.DECODE] or found
+
+
+def looked(level: Level) -> Level:
+    """The level with its window as today's formula finds it, kept where the run has ended.
+
+    Nothing is read where it stands already. The client's figures do not change by being looked at:
+    that is for whoever judges the run.
+    """
+    if level.formula == FORMULA:
+        return level
+    fresh = Level.objects.select_related("attempt__run__arm__config").get(pk=level.pk)
+    look(fresh, stored_rows(fresh))
+    if fresh.attempt.run.is_final:
+        fresh.save(update_fields=LOOKED)
+    return fresh
 
 
 @transaction.atomic

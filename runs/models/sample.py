@@ -65,6 +65,7 @@ class Level(models.Model):
     window_why = models.CharField(max_length=120, blank=True)  # what speaks against a better one
     window_tps = models.BooleanField(default=False, help_text="output_tps is that of the window")
     factors = models.JSONField(null=True)  # what the log's lines in the window say together
+    formula = models.PositiveSmallIntegerField(default=0)  # by which it was found; 0: not yet
 
     class Meta:
         ordering = ["index"]

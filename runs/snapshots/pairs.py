@@ -97,7 +97,6 @@ def _why(pair: Pair) -> dict[str, Any]:
         "drawn": [gain.concurrency for gain in found.drawn],
         "levels": [_gain(gain) for gain in found.gains],
         "missing": found.missing,
-        "part": found.part,
     }
 
 
@@ -126,7 +125,7 @@ def why_again(told: dict[str, Any]) -> Why:
     """The ledgers of a frozen pair, to be drawn as on the live page."""
     gains = [_gain_again(each) for each in told["levels"]]
     drawn = [gain for gain in gains if gain.concurrency in told["drawn"]]
-    return Why(drawn, gains, told["missing"], told["part"])
+    return Why(drawn, gains, told["missing"])
 
 
 def _gain_again(told: dict[str, Any]) -> Gain:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.management import call_command
 
 from runs.actions.import_showcase import import_folder
-from runs.gains import gains, part_read
-from runs.models import Arm, LogStream, Sample
+from runs.actions.rebuild import outdated
+from runs.gains import gains
+from runs.models import Arm, Level, LogStream, Sample, State
 from runs.sides import side_of
 from tests.factories import (
     make_arm,
@@ -147,12 +151,58 @@ def test_of_long_logs_a_part_tells_the_same(monkeypatch: pytest.MonkeyPatch) -> 
         make_level(attempt, 16, tps, started=BEGAN, ended=BEGAN + 2000)
         values = [tps * (1 + 0.1 * math.sin(n)) for n in range(1900)]
         make_samples(make_stream(attempt), values, began=BEGAN + 5)
-    sides = side_of(a), side_of(b)
-    (whole,) = gains(*sides, [16])
-    assert part_read([*sides[0].counted, *sides[1].counted]) == 1
-    monkeypatch.setattr("runs.gains.MOST_LINES", 400)
-    assert part_read([*sides[0].counted, *sides[1].counted]) == pytest.approx(400 / 3800)
-    (part,) = gains(*sides, [16])
+    (whole,) = gains(side_of(a), side_of(b), [16])
+    Level.objects.update(formula=0)
+    monkeypatch.setattr("runs.actions.levelwindow.MOST_LINES", 200)
+    (part,) = gains(side_of(a), side_of(b), [16])
     for all_bar, bar in zip(whole.ledger.bars, part.ledger.bars, strict=True):
         assert bar.ratio == pytest.approx(all_bar.ratio, rel=0.02)
     assert part.ledger.d == pytest.approx(whole.ledger.d, abs=1e-12)
+
+
+def test_the_log_is_read_once(django_assert_max_num_queries: Any) -> None:
+    a, b = two_arms()
+    launch(a, 1600, 16, 1.9, 1500)
+    launch(b, 1900, 16, 2.6, 1800)
+    (first,) = gains(side_of(a), side_of(b), [16])
+    sides = side_of(a), side_of(b)
+    with django_assert_max_num_queries(0):
+        assert gains(*sides, [16]) == [first]
+
+
+def test_what_an_older_formula_found_is_found_anew() -> None:
+    a, b = two_arms()
+    launch(a, 1600, 16, 1.9, 1500)
+    launch(b, 1900, 16, 2.6, 1800)
+    (first,) = gains(side_of(a), side_of(b), [16])
+    assert not outdated()
+    Level.objects.update(
+        formula=0, factors=None, window_source="", window_start=None, window_end=None
+    )
+    assert outdated().count() == 2
+    assert gains(side_of(a), side_of(b), [16]) == [first]
+    assert not outdated()
+
+
+def test_rebuild_judges_outdated_launches_again() -> None:
+    a, _ = two_arms()
+    launch(a, 1600, 16, 1.9, 1500)
+    out = StringIO()
+    call_command("rebuild", stdout=out)
+    assert out.getvalue() == "1 launch judged again.\n"
+    level = Level.objects.get()
+    assert level.told is not None and level.told.occupancy == pytest.approx(16)
+    assert level.running_mean == 16
+    call_command("rebuild", stdout=out)
+    assert out.getvalue().endswith("0 launches judged again.\n")
+
+
+def test_of_a_run_that_goes_on_nothing_is_kept() -> None:
+    a, b = two_arms()
+    launch(a, 1600, 16, 1.9, 1500)
+    attempt = make_attempt(make_run(b, state=State.MEASURING))
+    make_level(attempt, 16, 1800, started=BEGAN, ended=BEGAN + 100)
+    make_samples(make_stream(attempt), [1900.0] * 90, began=BEGAN + 5)
+    (found,) = gains(side_of(a), side_of(b), [16])
+    assert found.ledger.bars
+    assert attempt.levels.get().factors is None

@@ -99,7 +99,6 @@ def comparison() -> dict[str, Any]:
                         }
                     ],
                     "missing": "",
-                    "part": 1.0,
                 },
             }
         ],
