@@ -9,11 +9,11 @@ import re
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from hosts.models import Host
+from hosts.models import Host, HostKey
 from people.models import Person
 from runs.models import Arm, Campaign, Dismissal, Import, Note, NoteRule, Run, ShareLink
 
@@ -46,6 +46,24 @@ class NoSuchArms(Http404):
         self.words, self.arms = words, arms
 
 
+def _with_neighbours(wanted: Sequence[int]) -> list[Arm]:
+    """Arms and the other arms of their campaigns, in one query; the campaigns know them all.
+
+    ``reachable`` of each is what its host's ``can_connect`` says.
+    """
+    campaigns = Arm.objects.filter(pk__in=wanted).values("campaign")
+    keys = HostKey.objects.filter(host=OuterRef("host")).exclude(host__address="")
+    found = Arm.objects.filter(campaign__in=campaigns).annotate(reachable=Exists(keys))
+    by_campaign: dict[int, list[Arm]] = {}
+    for arm in found.select_related("campaign", "config", "workload", "host"):
+        by_campaign.setdefault(arm.campaign_id, []).append(arm)
+    for arms in by_campaign.values():
+        arms[0].campaign.whole_arms = arms
+        for each in arms:
+            each.campaign = arms[0].campaign
+    return [arm for arms in by_campaign.values() for arm in arms]
+
+
 def get_arms(key: str) -> Sequence[Arm]:
     """The arms of "3~4", in that order, none twice; of any campaigns. Raises NoSuchArms."""
     parts = key.split("~")
@@ -54,8 +72,7 @@ def get_arms(key: str) -> Sequence[Arm]:
     wanted = [int(part) for part in parts[:6]]
     if len(set(wanted)) != len(wanted):
         raise NoSuchArms("An arm is not compared with itself.")
-    found = Arm.objects.select_related("campaign", "config", "workload", "host")
-    kept = {arm.pk: arm for arm in found.filter(pk__in=wanted)}
+    kept = {arm.pk: arm for arm in _with_neighbours(wanted)}
     arms = [kept[pk] for pk in wanted if pk in kept]
     missing = [str(pk) for pk in wanted if pk not in kept]
     if missing:

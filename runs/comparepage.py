@@ -161,8 +161,7 @@ def _heads(compared: Compared, state: ViewState, focus: PairView) -> list[Head]:
 
 def others(arms: Sequence[Arm]) -> list[Arm]:
     """The campaign's arms that are not in the comparison yet."""
-    taken = [arm.pk for arm in arms]
-    return list(arms[0].campaign.arms.exclude(pk__in=taken))
+    return [arm for arm in arms[0].campaign.whole_arms if arm not in arms]
 
 
 def _to_add(arms: Sequence[Arm], state: ViewState) -> list[tuple[Arm, str]]:
@@ -302,6 +301,6 @@ def next_steps(compared: Compared) -> dict[str, Any] | None:
         "arm": top.arm,
         "steps": steps,
         "set": f"{STEPS_FLAG}={steps}",
-        "minutes": price_minutes(top.arm, top.arm.host),
-        "expected": expected_of_steps(top.arm, steps),
+        "minutes": price_minutes(top.arm, top.arm.host, [each.run for each in top.counted]),
+        "expected": expected_of_steps(top.arm, steps, compared.measured),
     }

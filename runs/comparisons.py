@@ -20,7 +20,7 @@ from runs.metrics.sentence import change_words, interval_words, more_words
 from runs.metrics.verdict import Verdict
 from runs.metrics.wording import CLEAR, DIRECTED, GLYPHS, Word, tone_of
 from runs.metrics.words import speedup_words, sweep_words, user_words
-from runs.models import Arm
+from runs.models import Arm, Level
 from runs.sides import Side, sides_of, told_apart
 
 # "+10 to +50 % output tok/s" in a sentence of runs.metrics, but not its interval
@@ -227,6 +227,12 @@ class Compared:
     @property
     def base(self) -> Side:
         return self.sides[0]
+
+    @property
+    def measured(self) -> dict[int, list[Level]]:
+        """By arm, the levels of its launches that succeeded."""
+        told = [side for side in self.sides if not side.provisional]
+        return {s.arm.pk: [level for ln in s.counted for level in ln.measured] for s in told}
 
     @property
     def head(self) -> list[tuple[Side, str]]:

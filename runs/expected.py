@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -73,8 +74,14 @@ def left_of(run: Run, elapsed: float) -> float | None:
     return max(expected - elapsed, 0.0) if expected is not None else None
 
 
-def price_minutes(arm: Arm, host: Host) -> int | None:
-    """Minutes that one more launch like ``arm`` takes, rounded up."""
+def price_minutes(arm: Arm, host: Host, known: Iterable[Run] = ()) -> int | None:
+    """Minutes that one more launch like ``arm`` takes, rounded up.
+
+    ``known`` are launches of it that somebody has at hand, in their order.
+    """
+    own = [run.duration for run in known if not run.imported and run.duration is not None]
+    if own:
+        return minutes(fmean(each.total_seconds() for each in own[-RECENT:]))
     return minutes(expected_seconds(arm.workload, host))
 
 
@@ -97,27 +104,33 @@ class LevelExpected:
     told: Prediction
 
 
-def expected_of_steps(arm: Arm, steps: Any) -> list[LevelExpected]:
+def expected_of_steps(
+    arm: Arm, steps: Any, known: Mapping[int, Sequence[Level]] | None = None
+) -> list[LevelExpected]:
     """Predict the levels of ``arm`` with so many draft steps, from its campaign.
 
     Arms count that differ in nothing but their steps, on the same host with the same workload. No
     level is told where fewer than two numbers of steps were measured, nor for a tree of drafts.
+    ``known`` are measured levels that somebody has at hand, by arm.
     """
     flags = arm.config.flags
     if type(steps) is not int or not 1 <= steps <= MOST_STEPS or flags.get(_TOPK, 1) != 1:
         return []
     alike = [
         other
-        for other in arm.campaign.arms.select_related("config", "workload")
+        for other in arm.campaign.whole_arms
         if type(other.config.flags.get(STEPS)) is int
         and _without_steps(other) == _without_steps(arm)
     ]
     by_level: dict[int, list[StepsArm]] = defaultdict(list)
-    for level in _measured(alike):
-        own = level.attempt.run.arm.config.flags[STEPS]
-        if level.accept_len and level.accept_len >= 1 and level.output_tps:
-            told = StepsArm(own, level.accept_len, level.output_tps)
-            by_level[level.concurrency].append(told)
+    known = known or {}
+    levels = {**_measured([other for other in alike if other.pk not in known]), **known}
+    for other in alike:
+        own = other.config.flags[STEPS]
+        for level in levels.get(other.pk, ()):
+            if level.accept_len and level.accept_len >= 1 and level.output_tps:
+                told = StepsArm(own, level.accept_len, level.output_tps)
+                by_level[level.concurrency].append(told)
     found = [(concurrency, predict(told, steps)) for concurrency, told in sorted(by_level.items())]
     return [LevelExpected(concurrency, told) for concurrency, told in found if told is not None]
 
@@ -128,12 +141,17 @@ def _without_steps(arm: Arm) -> tuple[Any, ...]:
     return config.engine, config.model, arm.host_id, arm.workload.settings(), rest
 
 
-def _measured(arms: list[Arm]) -> list[Level]:
-    """The levels of the newest attempts of the launches that succeeded."""
+def _measured(arms: list[Arm]) -> dict[int, Sequence[Level]]:
+    """By arm, the levels of the newest attempts of the launches that succeeded."""
+    if not arms:
+        return {}
     levels = Level.objects.filter(
         attempt__run__arm__in=arms, attempt__run__state=State.SUCCEEDED, state=Level.State.DONE
-    ).select_related("attempt__run__arm__config")
+    ).select_related("attempt__run")
     newest: dict[tuple[int, int], Level] = {}
-    for level in levels.order_by("attempt__n"):
+    for level in levels.defer("summary").order_by("attempt__n"):
         newest[level.attempt.run_id, level.concurrency] = level
-    return list(newest.values())
+    found: dict[int, list[Level]] = defaultdict(list)
+    for level in newest.values():
+        found[level.attempt.run.arm_id].append(level)
+    return dict(found)

@@ -25,9 +25,8 @@ def beside(on: Place) -> Q:
         case ConfigKey():
             return Q(config_key=on.name)
         case Campaign():
-            arms = arms_of(on)
             inside = Q(campaign=on) | Q(arm__campaign=on) | Q(run__campaign=on)
-            return inside | Q(comparison__campaign=on) | _around(arms)
+            return inside | Q(comparison__campaign=on) | _around(on.whole_arms)
         case Run():
             return Q(run=on) | Q(arm=on.arm_id) | Q(campaign=on.campaign_id) | _around([on.arm])
         case Arm():
@@ -35,16 +34,8 @@ def beside(on: Place) -> Q:
         case Comparison():
             arms = list(Arm.objects.filter(pk__in=on.arm_ids).select_related("config"))
             return Q(comparison=on) | _of_arms(arms) | Q(campaign=on.campaign_id)
-    return Q(comparison__key=comparison_key(on)) | _of_arms(on) | Q(campaign=on[0].campaign_id)
-
-
-def arms_of(campaign: Campaign) -> list[Arm]:
-    """Its arms with all that a rule may ask of them; the campaign remembers them for its page."""
-    found: list[Arm] | None = getattr(campaign, "_arms_for_notes", None)
-    if found is None:
-        found = list(campaign.arms.select_related("config", "workload", "host"))
-        campaign._arms_for_notes = found  # type: ignore[attr-defined]
-    return found
+    campaigns = {arm.campaign_id for arm in on}
+    return Q(comparison__key=comparison_key(on)) | _of_arms(on) | Q(campaign__in=campaigns)
 
 
 def _of_arms(arms: Iterable[Arm]) -> Q:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
+from django.db.models import F
+
 from runs.caveats.predicate import Clause, Value, holds, read_predicate
 from runs.models import Arm, NoteRule, Run
 
@@ -57,23 +59,28 @@ def rules_on(arms: Sequence[Arm], run: Run | None = None) -> list[NoteRule]:
 
     An arm counts unless each of its runs is excepted.
     """
-    rules = NoteRule.objects.filter(undone_at=None).order_by("-pk").prefetch_related("exceptions")
-    found = []
-    for rule in rules.select_related("by", "note__author", "note__run", "note__campaign"):
+    rules = NoteRule.objects.filter(undone_at=None).order_by("-pk")
+    rules = rules.select_related("by", "note__author", "note__run", "note__campaign")
+    excepted_by: dict[NoteRule, set[int]] = {}
+    for each in rules.annotate(excepted=F("exceptions__run")):  # a row for each exception
+        excepted_by.setdefault(each, set()).update([each.excepted] if each.excepted else [])
+    runs = _runs(arms) if run is None and any(excepted_by.values()) else {}
+    found: list[NoteRule] = []
+    for rule, excepted in excepted_by.items():
         hit = matching_arms(rule.predicate, arms)
-        excepted = {each.run_id for each in rule.exceptions.all()}
         if run is not None:
             holds_here = bool(hit) and run.pk not in excepted
         else:
-            holds_here = any(_runs_left(arm, excepted) for arm in hit)
+            # an arm without any run yet counts, too: the note holds on what will run
+            ran = [runs.get(arm.pk, set()) for arm in hit]
+            holds_here = any(not ids or ids - excepted for ids in ran)
         if holds_here:
             found.append(rule)
     return found
 
 
-def _runs_left(arm: Arm, excepted: set[int]) -> bool:
-    """An arm without any run yet counts, too: the note holds on what will run."""
-    if not excepted:
-        return True
-    ids = set(arm.runs.values_list("pk", flat=True))
-    return not ids or bool(ids - excepted)
+def _runs(arms: Sequence[Arm]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {}
+    for arm, run in Run.objects.filter(arm__in=arms).values_list("arm", "pk"):
+        found.setdefault(arm, set()).add(run)
+    return found

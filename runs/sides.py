@@ -72,7 +72,7 @@ class Launch:
     @cached_property
     def looked(self) -> list[Level]:
         """The measured levels with what the server's log says in their windows."""
-        return [looked(level) for level in self.measured]
+        return looked(self.measured, logged=self.log.samples > 0)
 
     def figures(self) -> list[LevelFigures]:
         return [

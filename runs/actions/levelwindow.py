@@ -208,19 +208,22 @@ def rows_inside(level: Level, rows: Iterable[Any]) -> list[Any]:
     return [row for row in found if row.phase == Sample.Phase.DECODE] or found
 
 
-def looked(level: Level) -> Level:
-    """The level with its window as today's formula finds it, kept where the run has ended.
+def looked(levels: Sequence[Level], *, logged: bool) -> list[Level]:
+    """Levels of one attempt with their windows as today's formula finds them.
 
-    Nothing is read where it stands already. The client's figures do not change by being looked at:
-    that is for whoever judges the run.
+    What stands already is not read again; what is found is kept where the run has ended. The
+    client's figures do not change by being looked at: that is for whoever judges the run.
+    ``logged``: the attempt has a server's log.
     """
-    if level.formula == FORMULA:
-        return level
-    fresh = Level.objects.select_related("attempt__run__arm__config").get(pk=level.pk)
-    look(fresh, stored_rows(fresh))
-    if fresh.attempt.run.is_final:
-        fresh.save(update_fields=LOOKED)
-    return fresh
+    old = [level.pk for level in levels if level.formula != FORMULA]
+    if not old:
+        return list(levels)
+    found = Level.objects.select_related("attempt__run__arm__config").in_bulk(old)
+    for level in found.values():
+        look(level, stored_rows(level) if logged else [])
+    if next(iter(found.values())).attempt.run.is_final:
+        Level.objects.bulk_update(found.values(), LOOKED)
+    return [found.get(level.pk, level) for level in levels]
 
 
 @transaction.atomic

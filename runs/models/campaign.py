@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
@@ -79,6 +81,11 @@ class Campaign(models.Model):
     def plan_is_over(self) -> bool:
         """Whether a plan had its last look, or an early one that settled it."""
         return bool(self.looks) and self.next_look is None
+
+    @cached_property
+    def whole_arms(self) -> list[Arm]:
+        """Its arms with all that rules and predictions ask of them, asked for once."""
+        return list(self.arms.select_related("config", "workload", "host"))
 
 
 class Arm(models.Model):

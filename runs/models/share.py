@@ -42,6 +42,11 @@ class ShareLinkQuerySet(models.QuerySet["ShareLink"]):
         links = self.filter(_still_open(now), digest=digest(token))
         return links.first()
 
+    def of_comparison(self, key: str) -> ShareLinkQuerySet:
+        """All links of "3~4", the newest first, without what they show."""
+        links = self.filter(comparison__key=key).defer("snapshot")
+        return links.order_by("-pk").select_related("made_by")
+
     def longest_unseen(self) -> ShareLinkQuerySet:
         """Open links, those first whose comparison was looked at longest ago."""
         links = self.filter(_still_open(timezone.now())).select_related("comparison")

@@ -19,7 +19,7 @@ _BAR = ("key", "before", "after", "d", "low", "high")
 _CHANGE = ("before", "after", "ratio", "change", "launches_before", "launches_after")
 
 
-NO_LEDGER: dict[str, Any] = {"drawn": [], "levels": [], "missing": "", "part": 1.0}
+NO_LEDGER: dict[str, Any] = {"drawn": [], "levels": [], "missing": ""}
 
 
 def pair_told(pair: Pair, *, ledger: bool = True) -> dict[str, Any]:

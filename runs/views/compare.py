@@ -138,4 +138,4 @@ def comparison_context(
     page = comparison_page(arms, told, wrong)
     key = page["key"]
     rail = notes_rail(list(arms))
-    return {**page, **share_box(key, arms), "rail": rail, "exports": exports_of(key)}
+    return {**page, **share_box(key, arms, rail.notes), "rail": rail, "exports": exports_of(key)}

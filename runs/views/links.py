@@ -9,7 +9,7 @@ from typing import Any
 from django.urls import reverse
 
 from runs.exports import FORMATS
-from runs.models import Arm, Comparison
+from runs.models import Arm, Note, ShareLink
 from runs.snapshots import notes_around
 
 
@@ -36,8 +36,15 @@ def exports_of_share(token: str) -> list[ExportLink]:
     ]
 
 
-def share_box(key: str, arms: Sequence[Arm]) -> dict[str, Any]:
-    """What the share dialog shows: links that were made, and notes that may be chosen."""
-    kept = Comparison.objects.filter(key=key).first()
-    links = kept.links.order_by("-pk").select_related("made_by").defer("snapshot") if kept else []
-    return {"key": key, "links": list(links), "notes_to_choose": notes_around(arms)}
+def share_box(key: str, arms: Sequence[Arm], notes: Sequence[Note] | None = None) -> dict[str, Any]:
+    """What the share dialog shows: links that were made, and notes that may be chosen.
+
+    ``notes`` are the rail's, where a page has them: those of the house are left out.
+    """
+    if notes is None:
+        chosen = notes_around(arms)
+    else:
+        chosen = [each for each in notes if each.comparison_id or each.arm_id or each.campaign_id]
+        chosen.sort(key=lambda note: note.pk)
+    links = list(ShareLink.objects.of_comparison(key))
+    return {"key": key, "links": links, "notes_to_choose": chosen}

@@ -20,7 +20,7 @@ from runs.actions.promote import except_run, promote, undo_rule
 from runs.caveats.predicate import KEYS, PredicateError
 from runs.forms.note import NoteEditForm, NoteForm, parse_anchor
 from runs.models import Arm, Campaign, Note, NoteRule, Run
-from runs.noteplaces import Place, arms_of, beside, choices, name_of
+from runs.noteplaces import Place, beside, choices, name_of
 from runs.noterules import matching_runs, rules_on
 from runs.views.parts import is_htmx
 from runs.views.who import person
@@ -59,7 +59,7 @@ def rules_beside(on: Place) -> list[NoteRule]:
         case Arm():
             return rules_on([on])
         case Campaign():
-            return rules_on(arms_of(on))
+            return rules_on(on.whole_arms)
         case list():
             return rules_on(on)
     return []
