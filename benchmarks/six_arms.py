@@ -186,4 +186,4 @@ def _remarks(campaign: Any) -> None:
     rule = add_note(on=campaign, text="temperature=0 flatters.", kind="caveat", by=by)
     promote(note=rule, predicate="workload.temperature == 0", by=by)
     dismiss(on=comparison, slug="greedy-sampling", reason="It is what we serve.", by=by)
-    share_comparison(comparison=comparison, snapshot={"version": 1}, by=by)
+    share_comparison(comparison=comparison, snapshot={"version": 1}, by=by, seconds=None)

@@ -65,7 +65,7 @@ def _remarks(arms: list[Arm]) -> None:
     by = make_person()
     comparison = keep_comparison(arms=arms)
     dismiss(on=comparison, slug="greedy-sampling", reason="We serve so.", by=by)
-    share_comparison(comparison=comparison, snapshot={"version": 1}, by=by)
+    share_comparison(comparison=comparison, snapshot={"version": 1}, by=by, seconds=None)
     make_note("On the comparison.", comparison=comparison)
     for arm in arms:
         make_note("On an arm.", arm=arm)
