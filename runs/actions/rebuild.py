@@ -1,4 +1,4 @@
-"""Judge launches again whose figures an older formula found."""
+"""Judge launches again whose windows an older formula found, or none did."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from django.db.models import QuerySet
 from runs.actions.conclude import judge_attempt
 from runs.actions.levelwindow import FORMULA, settle_import
 from runs.models import Attempt, Level
+from runs.models.states import FINAL
 
 
-def outdated() -> QuerySet[Attempt]:
-    """Attempts of ended runs with a level that an older formula measured; the newest first."""
+def of_older_formula() -> QuerySet[Attempt]:
+    """Attempts of ended runs with a measured level of an older formula."""
     old = Level.objects.filter(state=Level.State.DONE, formula__lt=FORMULA)
-    return ended().filter(pk__in=old.values("attempt"))
-
-
-def ended() -> QuerySet[Attempt]:
-    found = Attempt.objects.filter(run__ended_at__isnull=False)
-    return found.select_related("run__arm__config", "run__arm__workload").order_by("-pk")
+    found = Attempt.objects.filter(pk__in=old.values("attempt"), run__state__in=FINAL)
+    return found.select_related("run__arm__config", "run__arm__workload").order_by("pk")
 
 
 @transaction.atomic

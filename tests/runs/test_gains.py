@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management import call_command
 
 from runs.actions.import_showcase import import_folder
-from runs.actions.rebuild import outdated
+from runs.actions.rebuild import of_older_formula
 from runs.gains import gains
 from runs.models import Arm, Level, LogStream, Sample, State
 from runs.sides import side_of
@@ -175,26 +175,23 @@ def test_what_an_older_formula_found_is_found_anew() -> None:
     launch(a, 1600, 16, 1.9, 1500)
     launch(b, 1900, 16, 2.6, 1800)
     (first,) = gains(side_of(a), side_of(b), [16])
-    assert not outdated()
+    assert not of_older_formula()
     Level.objects.update(
         formula=0, factors=None, window_source="", window_start=None, window_end=None
     )
-    assert outdated().count() == 2
+    assert of_older_formula().count() == 2
     assert gains(side_of(a), side_of(b), [16]) == [first]
-    assert not outdated()
+    assert not of_older_formula()
 
 
-def test_rebuild_judges_outdated_launches_again() -> None:
+def test_launches_of_an_older_formula_are_judged_again() -> None:
     a, _ = two_arms()
     launch(a, 1600, 16, 1.9, 1500)
-    out = StringIO()
-    call_command("rebuild", stdout=out)
-    assert out.getvalue() == "1 launch judged again.\n"
+    call_command("read_again", "--windows", stdout=StringIO())
     level = Level.objects.get()
     assert level.told is not None and level.told.occupancy == pytest.approx(16)
     assert level.running_mean == 16
-    call_command("rebuild", stdout=out)
-    assert out.getvalue().endswith("0 launches judged again.\n")
+    assert not of_older_formula()
 
 
 def test_of_a_run_that_goes_on_nothing_is_kept() -> None:

@@ -9,11 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from runs.actions.conclude import judge_attempt
 from runs.actions.launch import Refused
-from runs.actions.levelwindow import settle_import
 from runs.actions.read_again import outdated, read_again
+from runs.actions.rebuild import of_older_formula, rebuild
 from runs.actions.store_gpu import read_gpu_again
-from runs.models import Attempt, Campaign, Level, LogStream
-from runs.models.states import FINAL
+from runs.models import Campaign, LogStream
 
 
 class Command(BaseCommand):
@@ -36,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--windows",
             action="store_true",
-            help="instead: find the windows of levels that an earlier version left without",
+            help="instead: find the windows of levels that an older formula found, or none",
         )
         parser.add_argument("--all", action="store_true", help="all that an older reader made")
 
@@ -79,13 +78,8 @@ class Command(BaseCommand):
 
     def _find_windows(self) -> None:
         """Each attempt is a transaction; levels that tell no times stay without."""
-        without = Level.objects.filter(state=Level.State.DONE, window_source="")
-        ended = Attempt.objects.filter(levels__in=without, run__state__in=FINAL).distinct()
-        for attempt in ended.select_related("run").order_by("pk").iterator():
-            if attempt.run.imported:
-                settle_import(attempt)
-            else:
-                judge_attempt(attempt=attempt)
+        for attempt in list(of_older_formula()):
+            rebuild(attempt=attempt)
             found = attempt.levels.exclude(window_source="").count()
             self.stdout.write(f"{attempt}: {found} of {attempt.levels.count()} levels")
 
