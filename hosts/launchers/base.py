@@ -61,6 +61,10 @@ class Launcher(Protocol):
         self, *, op: str, argv: Sequence[str], env: Mapping[str, str], wall_s: float | None
     ) -> Request: ...
 
+    def has_begun(self, answers: Mapping[str, Any]) -> bool:
+        """Whether what answers by now can be the server meant, and none from before its start."""
+        ...
+
     def strangers(self, answers: Mapping[str, Any], server: Mapping[str, Any]) -> list[Request]:
         """Who listens on the port and is not the server; ``server`` is its started record."""
         ...

@@ -69,6 +69,10 @@ class SystemdLauncher:
         }
         return _start(self.job, spec, op=op, env=env, wall_s=wall_s)
 
+    def has_begun(self, answers: Mapping[str, Any]) -> bool:
+        """While systemd restarts the unit, its former process may still answer."""
+        return bool((answers["status"].get("watched") or {}).get("invocations"))
+
     def strangers(self, answers: Mapping[str, Any], server: Mapping[str, Any]) -> list[Request]:
         watched = answers["status"].get("watched") or {}
         return self._outside(answers["listeners"], watched.get("uid"))
@@ -127,6 +131,9 @@ class AttachLauncher:
         if self.unit:
             spec["unit"] = self.unit
         return _start(self.job, spec, op=op, env={}, wall_s=wall_s)
+
+    def has_begun(self, answers: Mapping[str, Any]) -> bool:
+        return True
 
     def strangers(self, answers: Mapping[str, Any], server: Mapping[str, Any]) -> list[Request]:
         """Whoever does not listen since the watching began."""

@@ -141,6 +141,8 @@ def judge_ready(
 ) -> ReadyVerdict:
     """Our process on the port, then what the engine's judge says of the answers."""
     watched = answers["status"].get("watched") or {}
+    if not launcher.has_begun(answers):
+        return ReadyVerdict(False, False, "The server has not been seen to start anew yet.", {})
     pid = watched.get("main_pid") or server["pid"]
     strangers = launcher.strangers(answers, server)
     if strangers:

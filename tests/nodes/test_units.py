@@ -86,6 +86,7 @@ def test_a_unit_is_measured_and_put_away(scene: Scene) -> None:
     stored_equals_node(scene, run)
     attempt = run.attempts.get()
     invocation = attempt.readiness["invocation"]
+    assert invocation
     journal = scene.node.ssh(f"journalctl --no-pager -o cat _SYSTEMD_INVOCATION_ID={invocation}")
     assert scene.spool(attempt).decode() == journal
     assert starts_of(scene.node) == before + 1
