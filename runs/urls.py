@@ -69,5 +69,6 @@ urlpatterns: list[URLPattern] = [
     path("healthz/worker", health.worker, name="health-worker"),
     path("healthz/conductor", health.conductor, name="health-conductor"),
     path("s/<str:token>/export.<slug:suffix>", exports.shared_export, name="shared-export"),
+    path("s/<str:token>/preview.png", exports.shared_picture, name="shared-picture"),
     path("s/<str:token>/", share.shared_comparison, name="shared-comparison"),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
@@ -12,6 +14,7 @@ from runs.access import get_arms
 from runs.actions.compare import comparison_key
 from runs.comparisons import compare_arms
 from runs.exports import FORMATS, Format
+from runs.exports.picture import as_picture
 from runs.models import ShareLink
 from runs.snapshots import completed, notes_around, snapshot
 from runs.views.share import gone, sealed
@@ -43,6 +46,36 @@ def shared_export(request: HttpRequest, token: str, suffix: str) -> HttpResponse
     address = request.build_absolute_uri(reverse("shared-comparison", args=[token]))
     response = sealed(form.write(completed(link.snapshot), address), media=_media(form))
     return _as_file(response, f"comparison.{suffix}")
+
+
+@login_not_required
+@csrf_exempt
+@require_safe
+def shared_picture(request: HttpRequest, token: str) -> HttpResponse:
+    """What a chat shows for a link. It ends with the link."""
+    link = ShareLink.objects.live(token)
+    if link is None:
+        return gone(token)
+    return sealed(_picture(Frozen(link)), media="image/png")
+
+
+class Frozen:
+    """A link's copy as a key: it is never rewritten, so its picture is drawn once a process."""
+
+    def __init__(self, link: ShareLink) -> None:
+        self.key = (link.pk, link.made_at)
+        self.told = link.snapshot
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frozen) and other.key == self.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@lru_cache(maxsize=64)
+def _picture(frozen: Frozen) -> bytes:
+    return as_picture(completed(frozen.told))
 
 
 def _format(suffix: str) -> Format:

@@ -94,6 +94,8 @@ def shared_comparison(request: HttpRequest, token: str) -> HttpResponse:
         "link": link,
         "since": link.since,
         "exports": exports_of_share(token),
+        "picture": request.build_absolute_uri(reverse("shared-picture", args=[token])),
+        "said": shown["pairs"][0]["sentence"] if shown["pairs"] else "",
     }
     return sealed(render_to_string("runs/shared_comparison.html", context))
 
