@@ -9,6 +9,8 @@ from typing import Any
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from runs.access import NUMBER, NoSuchArms, get_arms
@@ -17,7 +19,7 @@ from runs.comparepage import MOST, comparison_page, others
 from runs.levellines import aligned_series, ttft_series
 from runs.models import Arm, Campaign
 from runs.sides import Side, sides_of, told_apart
-from runs.views.links import exports_of, share_box
+from runs.views.links import chart_words, exports_of, share_box
 from runs.views.notes import notes_rail
 
 SUGGESTED = 12
@@ -138,4 +140,13 @@ def comparison_context(
     page = comparison_page(arms, told, wrong)
     key = page["key"]
     rail = notes_rail(list(arms))
-    return {**page, **share_box(key, arms, rail.notes), "rail": rail, "exports": exports_of(key)}
+    sides = page["compared"].sides
+    simulated = "SIMULATED. " if page["compared"].simulated else ""
+    source = f"{simulated}Throughline, {reverse('compare')}?arms={key}, {timezone.now():%-d %b %Y}"
+    return {
+        **page,
+        **share_box(key, arms, rail.notes),
+        **chart_words([(side.letter, side.name) for side in sides], source),
+        "rail": rail,
+        "exports": exports_of(key),
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,3 +48,9 @@ def share_box(key: str, arms: Sequence[Arm], notes: Sequence[Note] | None = None
         chosen.sort(key=lambda note: note.pk)
     links = list(ShareLink.objects.of_comparison(key))
     return {"key": key, "links": links, "notes_to_choose": chosen}
+
+
+def chart_words(arms: Iterable[tuple[str, str]], source: str) -> dict[str, str]:
+    """What stands on a saved chart: the arms, each with its letter, and where it comes from."""
+    told = " · ".join(f"{letter} {name}" for letter, name in arms)
+    return {"chart_arms": told, "chart_source": source}

@@ -21,7 +21,7 @@ from runs.comparisons import compare_arms
 from runs.models import Arm, Comparison, Note, ShareLink
 from runs.snapshots import completed, notes_around, notes_to_share, snapshot, why_again
 from runs.views.compare import comparison_context
-from runs.views.links import exports_of_share, share_box
+from runs.views.links import chart_words, exports_of_share, share_box
 from runs.views.who import person
 
 # The lives that may be chosen, in days; None: until somebody takes the link back.
@@ -90,14 +90,22 @@ def shared_comparison(request: HttpRequest, token: str) -> HttpResponse:
     shown = completed(link.snapshot)
     context = {
         "shown": shown,
-        "pairs": [FrozenPair(pair) for pair in shown["pairs"]],
+        "frozen": [FrozenPair(pair) for pair in shown["pairs"]],
         "link": link,
         "since": link.since,
         "exports": exports_of_share(token),
+        **chart_words(
+            [(arm["letter"], arm["name"]) for arm in shown["arms"]],
+            f"{_simulated(shown)}Throughline, shared copy, frozen {shown['made_at']}",
+        ),
         "picture": request.build_absolute_uri(reverse("shared-picture", args=[token])),
         "said": shown["pairs"][0]["sentence"] if shown["pairs"] else "",
     }
     return sealed(render_to_string("runs/shared_comparison.html", context))
+
+
+def _simulated(shown: dict[str, Any]) -> str:
+    return "SIMULATED. " if shown["simulated"] else ""
 
 
 class FrozenPair:

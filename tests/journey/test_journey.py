@@ -188,6 +188,17 @@ def compare(page: Page, campaign: int) -> None:
     expect(page.locator("main")).to_contain_text("a hint, not a verdict")
     expect(page.locator("main")).to_contain_text("--speculative-num-steps")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    for format, mark in (("png", b"\x89PNG"), ("svg", b"<svg")):
+        figure = page.locator("figure", has=page.locator(".js-plotly-plot")).first
+        figure.get_by_text("Save", exact=True).click()
+        with page.expect_download() as saved:
+            figure.locator(f"[data-save-as={format}]").click()
+        assert mark in saved.value.path().read_bytes()[:200]
+    page.get_by_text("Export", exact=True).click()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Markdown").click()
+    assert saved.value.suggested_filename.endswith(".md")
+    page.keyboard.press("Escape")
 
 
 def write_a_note(page: Page) -> None:
