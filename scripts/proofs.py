@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +14,17 @@ from hosts.models import Host
 from people.models import Person
 from runs.actions.cancel import cancel_run
 from runs.actions.launch import NewArm, launch_campaign
+from runs.actions.missing import missing_launches, run_missing
 from runs.comparisons import Compared, Pair, compare_arms
 from runs.gains import Gain, why
-from runs.management.commands.demo_seed import MODEL, free_port, speculating
+from runs.management.commands.demo_seed import MODEL, speculating
 from runs.metrics.sentence import change_words, interval_words
 from runs.metrics.wording import BETTER, MATTERS, Word
-from runs.models import Campaign, CaveatTest, Run, ServerConfig, State, Workload
+from runs.models import Campaign, CaveatTest, Run, ServerConfig, Workload
 from runs.models.states import FINAL
 from runs.waterfall import percent
 from scripts.visitor import NotThere, Visitor
+from webapp.embedded.ports import is_free
 
 LAUNCHES = 3
 # Requests that keep the faster arm busy for some 38 s at each level, so that its window is 30 s
@@ -157,7 +160,7 @@ def _measured(
     report: Report, question: str, arms: Sequence[tuple[str, int]], scale: float
 ) -> Compared:
     """Queue the launches of a campaign, wait for their end and say what they gave."""
-    port = free_port()
+    port = quiet_port()
     made = [
         NewArm(name, ServerConfig(engine="sglang", model=MODEL, flags=speculating(n), port=port))
         for name, n in arms
@@ -176,6 +179,13 @@ def _measured(
     return compared
 
 
+def quiet_port() -> int:
+    """A free one where neither other demos nor outgoing connections look for theirs."""
+    ports = list(range(20_000, 28_000))
+    random.shuffle(ports)
+    return next(port for port in ports if is_free(port))
+
+
 def _workload(scale: float) -> Workload:
     return Workload(
         driver="probe",
@@ -192,17 +202,24 @@ def _workload(scale: float) -> Workload:
 
 
 def _wait(report: Report, campaign: Campaign) -> None:
-    """Until every launch has ended, each told as it ends; raises Missing if one ended badly."""
-    told: set[int] = set()
+    """Until every launch has ended, each told as it ends. One that fails is made once more."""
+    _wait_for_all(report, campaign, told := set())
+    if bad := missing_launches(list(campaign.runs.all())):
+        report.say(f"  {len(bad)} once more, as “Run what is missing” does")
+        run_missing(campaign=campaign, by=None)
+        _wait_for_all(report, campaign, told)
+    for run in missing_launches(list(campaign.runs.all())):
+        raise Missing(f"{run} ended as {run.state}: {run.told}")
+
+
+def _wait_for_all(report: Report, campaign: Campaign, told: set[int]) -> None:
     limit = time.monotonic() + LAUNCH_LIMIT_S * campaign.runs.count()
     while len(told) < campaign.runs.count():
         for run in campaign.runs.filter(state__in=FINAL).exclude(pk__in=told).order_by("position"):
             told.add(run.pk)
             took = f"{run.duration.total_seconds():.0f} s" if run.duration else "never begun"
             report.say(f"  {timezone.now():%H:%M:%S}  {run.arm}, launch {run.launch}: "
-                       f"{run.state}, {took}")  # fmt: skip
-            if run.state != State.SUCCEEDED:
-                raise Missing(f"{run} ended as {run.state}: {run.told}")
+                       f"{run.state}, {took}. {run.told}".rstrip())  # fmt: skip
         if time.monotonic() > limit:
             raise Missing(f"Campaign {campaign.pk} did not end in time.")
         time.sleep(POLL_S)
