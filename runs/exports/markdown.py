@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from runs.exports.table import confidence
 from runs.metrics.ledger import Bar
 from runs.metrics.shown import UNKNOWN, change, evidence_words, ms, number, percent, tps
 from runs.waterfall import percent as factor
@@ -80,7 +81,10 @@ def _levels(pair: Told) -> str:
             ("change", [_change(row, key, judged) for row in pair["rows"]]),
         ]
     columns += [
-        ("95 % CI", [row["interval"] or UNKNOWN for row in pair["rows"]]),
+        (
+            f"{confidence(pair) * 100:.0f} % CI",
+            [row["interval"] or UNKNOWN for row in pair["rows"]],
+        ),
         ("verdict", [_word(row) for row in pair["rows"]]),
         ("accept len", [_both(row["accept"], lambda v: number(v, 2)) for row in pair["rows"]]),
         ("TTFT p50", [_both(row["ttft"], ms) for row in pair["rows"]]),

@@ -24,8 +24,8 @@ _FIGURES = [
 ]
 _JUDGED = [
     ("verdict ratio", "ratio"),
-    ("95 % CI low (ratio)", "low"),
-    ("95 % CI high (ratio)", "high"),
+    ("CI low (ratio)", "low"),
+    ("CI high (ratio)", "high"),
     ("p, Holm", "p_adjusted"),
     ("factor (half-widths)", "factor"),
     ("more repeats", "more"),
@@ -55,7 +55,8 @@ def _header() -> list[str]:
     ]
     return [
         "baseline", "arm", "concurrency (requests)", "launches, baseline", "launches, arm",
-        *figures, "judged metric", "verdict", *(name for name, _ in _JUDGED), "capped",
+        *figures, "judged metric", "verdict", "confidence of the CI (share)",
+        *(name for name, _ in _JUDGED), "capped",
         *(f"ledger {key.replace('_', ' ')} (ratio)" for key in _FACTORS),
         *(name for name, _ in _LEDGER), "simulated", "as of", "link",
     ]  # fmt: skip
@@ -70,10 +71,17 @@ def _row(
     return [
         pair["base"], pair["other"], row["concurrency"],
         headline["launches_before"], headline["launches_after"],
-        *figures, row["metric"], row["word"], *(judged.get(key) for _, key in _JUDGED),
-        row["capped"], *(bars.get(key) for key in _FACTORS),
+        *figures, row["metric"], row["word"], confidence(pair),
+        *(judged.get(key) for _, key in _JUDGED), row["capped"],
+        *(bars.get(key) for key in _FACTORS),
         *((ledger or {}).get(key) for _, key in _LEDGER),
     ]  # fmt: skip
+
+
+def confidence(pair: Mapping[str, Any]) -> float:
+    """Of the intervals: 0.95, more where a plan looks at its results several times."""
+    told: float = pair.get("judged", {}).get("confidence", 0.95)  # older copies did not say it
+    return told
 
 
 def cell(value: Any) -> Any:

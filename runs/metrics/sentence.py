@@ -76,10 +76,9 @@ def verdict_sentence(
         return _unjudged(judged, before, after)
     label = METRICS[metric].label if metric in METRICS else metric
     over = f" {_over(judged)}" if numbered or len(judged.matched) > 1 else ""
-    confidence = rounded((1 - judged.alpha) * 100, 0)
     head = (
-        f"{after} gives {change_words(found)} {label} against {before}{over} ({confidence} % "
-        f"interval {interval_words(found)}, {_launches(found)})"
+        f"{after} gives {change_words(found)} {label} against {before}{over} "
+        f"({judged.confidence} % interval {interval_words(found)}, {_launches(found)})"
     )
     tail = "mixed, no single winner" if found.word is Word.MIXED else found.text
     each = _each(judged)

@@ -10,6 +10,7 @@ from statistics import fmean
 
 from runs.metrics.catalogue import METRICS
 from runs.metrics.estimate import Estimate, estimate, far_off, permutation_p
+from runs.metrics.format import rounded
 from runs.metrics.noise import Noise, assumed_noise
 from runs.metrics.planning import ALPHA, alpha_of, holm, repeats_needed
 from runs.metrics.special import t_quantile
@@ -107,6 +108,11 @@ class Judgement:
     alpha: float
     guards: tuple["Judgement", ...] = ()
     against: tuple[str, ...] = ()
+
+    @property
+    def confidence(self) -> str:
+        """Of the intervals, in whole per cent: "95", or "98" where a plan looks three times."""
+        return rounded((1 - self.alpha) * 100, 0)
 
     def at(self, concurrency: int) -> Verdict | None:
         return next((each for each in self.levels if each.concurrency == concurrency), None)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runs.exports.markdown import as_markdown
 from runs.exports.table import as_csv, cell
 from tests.runs.exports.told import comparison
 
@@ -50,7 +51,7 @@ def test_a_row_for_each_level_with_units_in_the_header() -> None:
     assert float(one["output (tok/s), baseline"]) == 100.123456789
     assert float(one["output (tok/s), arm over baseline"]) == 150.5 / 100.123456789
     assert float(one["TTFT p50 (s), arm"]) == 0.0213
-    assert (one["95 % CI low (ratio)"], one["verdict"]) == ("1.45", "better")
+    assert (one["CI low (ratio)"], one["verdict"]) == ("1.45", "better")
     assert math.isclose(float(one["ledger accept len (ratio)"]), 1.6)
     assert one["link"] == "https://bench.example/compare/"
     assert two["output (tok/s), arm"] == ""  # not measured: empty, never zero
@@ -64,3 +65,12 @@ def test_names_of_arms_are_safe_and_a_minus_is_no_text() -> None:
     (one, _) = read(told)
     assert one["arm"] == "'=cmd|' /C calc'!A0"
     assert one["output (tok/s), arm over baseline"] == "-0.5"
+
+
+def test_the_confidence_of_the_interval_is_that_of_the_plan() -> None:
+    told = comparison()
+    told["pairs"][0]["judged"] = {"confidence": 0.9779}
+    assert read(told)[0]["confidence of the CI (share)"] == "0.9779"
+    assert "| 98 % CI |" in as_markdown(told, "https://bench.example/compare/")
+    del told["pairs"][0]["judged"]  # a copy from before it was kept
+    assert read(told)[0]["confidence of the CI (share)"] == "0.95"
