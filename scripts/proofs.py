@@ -203,7 +203,8 @@ def _workload(scale: float) -> Workload:
 
 def _wait(report: Report, campaign: Campaign) -> None:
     """Until every launch has ended, each told as it ends. One that fails is made once more."""
-    _wait_for_all(report, campaign, told := set())
+    told: set[int] = set()
+    _wait_for_all(report, campaign, told)
     if bad := missing_launches(list(campaign.runs.all())):
         report.say(f"  {len(bad)} once more, as “Run what is missing” does")
         run_missing(campaign=campaign, by=None)
