@@ -72,14 +72,23 @@ def prove(link: str, scale: float) -> int:
     if scale != 1:
         report.say(f"scale {scale:g}: shorter levels, noisier figures; a word may fail by chance.")
     try:
+        visitor = _signed_in(link)
         _clear_the_host()
         _same_twice(report, scale)
         compared = _second_step(report, scale)
-        _test_it(report, compared, link)
+        _test_it(report, compared, visitor)
     except (Missing, NotThere) as error:
         report.check(str(error), holds=False)
     report.section("all" if not report.failed else f"{len(report.failed)} failed")
     return 1 if report.failed else 0
+
+
+def _signed_in(link: str) -> Visitor:
+    """At once: the link lives for half an hour, and measuring takes longer."""
+    visitor = Visitor(link.partition("/sign-in/")[0])
+    visitor.open(link)
+    visitor.press("Sign in")
+    return visitor
 
 
 def _clear_the_host() -> None:
@@ -249,12 +258,9 @@ def _seconds(pair: Pair, concurrency: int) -> list[float]:
     ]
 
 
-def _test_it(report: Report, compared: Compared, link: str) -> None:
-    """As a person does: sign in, open the comparison, press the caveat's button, confirm."""
+def _test_it(report: Report, compared: Compared, visitor: Visitor) -> None:
+    """As a person does: open the comparison, press the caveat's button, confirm."""
     report.section("“test it” of the greedy sampling")
-    visitor = Visitor(link.partition("/sign-in/")[0])
-    visitor.open(link)
-    visitor.press("Sign in")
     arms = "~".join(str(side.arm.pk) for side in compared.sides)
     visitor.open(f"/compare/?arms={arms}")
     visitor.follow(f"slug={CAVEAT}")
