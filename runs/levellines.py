@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import F, IntegerField, Max, Min, QuerySet
+from django.db.models.functions import Cast
+
 from runs.actions.store_records import BEGUN, ENDED
 from runs.drivers.load_records import LoadReader, Request
 from runs.models import Level, LogStream, Sample
 from runs.sides import Launch, Side
 
 MOST_POINTS = 400  # of one line on the screen
+MOST_READ = 10_000  # lines of one level; of more the database tells the extremes
 MOST_LOADS = 12  # launches whose requests are read for one answer
 _DRAWN = (Sample.Phase.DECODE, Sample.Phase.INTERVAL)
 
@@ -69,12 +73,29 @@ def _lines(launch: Launch, level: Level) -> list[tuple[float, float]]:
     )
     if level.ended is not None:
         told = told.filter(time__lte=level.ended)
+        if told.count() > MOST_READ:
+            return _stretches(told, level.started or 0.0, level.ended)
     rows = [
         (time, tps)
         for time, tps in told.order_by("time", "pk").values_list("time", "output_tps")
         if time is not None and tps is not None
     ]
     return _thinned(rows)
+
+
+def _stretches(told: QuerySet[Sample], began: float, ended: float) -> list[tuple[float, float]]:
+    """The lowest and the highest line of equal stretches, found by the database.
+
+    They are drawn at their stretch's ends, not at their own times: a level has 200 of them.
+    """
+    width = (ended - began) / (MOST_POINTS // 2 - 1)
+    part = Cast((F("time") - began) / width, IntegerField())
+    found = told.annotate(part=part).values_list("part").order_by("part")
+    extremes = found.annotate(
+        first=Min("time"), low=Min("output_tps"), last=Max("time"), high=Max("output_tps")
+    )
+    points = [((first, low), (last, high)) for _, first, low, last, high in extremes]
+    return [point for pair in points for point in dict.fromkeys(pair)]
 
 
 def _thinned(rows: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -9,6 +9,7 @@ speculation neither drafts nor verifies, so it says nothing of either and is lef
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import fsum
 
 from runs.metrics.noise import assumed_noise
@@ -63,6 +64,11 @@ def predict(arms: Sequence[StepsArm], steps: int) -> Prediction | None:
     None unless at least two different numbers above zero were measured. Raises ValueError for
     steps outside 1 to 16 and for figures that cannot be (accept len below 1, no tokens).
     """
+    return _predict(tuple(arms), steps)
+
+
+@lru_cache(maxsize=1024)  # a page asks again for what it showed, and a fit takes milliseconds
+def _predict(arms: tuple[StepsArm, ...], steps: int) -> Prediction | None:
     if not 1 <= steps <= MOST_STEPS:
         raise ValueError(f"steps between 1 and {MOST_STEPS} can be predicted, not {steps}")
     told = [arm for arm in arms if arm.steps > 0]

@@ -65,6 +65,23 @@ def test_a_long_log_is_thinned_and_a_spike_stays(arm: Arm) -> None:
     assert told["x"] == sorted(told["x"])
 
 
+def test_of_a_very_long_level_the_database_tells_the_extremes(
+    arm: Arm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(arm, 1000.0, 3000)
+    spike = Sample.objects.order_by("pk")[1500]
+    spike.output_tps = 5000.0
+    spike.save()
+    monkeypatch.setattr("runs.levellines.MOST_READ", 1000)
+    [told] = aligned_series(sides_of([arm]), 16)
+    assert len(told["x"]) <= MOST_POINTS
+    assert told["x"] == sorted(told["x"])
+    assert (told["x"][0], told["x"][-1]) == (-5.0, 2994.0)
+    assert set(told["y"]) == {1000.0, 5000.0}
+    at = told["x"][told["y"].index(5000.0)]
+    assert at == pytest.approx(1495.0, abs=3000 / 199)
+
+
 def test_a_level_without_lines_or_without_times_is_told_of_nothing(arm: Arm) -> None:
     make_level(make_attempt(make_run(arm)), 16, 1000.0)
     assert aligned_series(sides_of([arm]), 16) == []
