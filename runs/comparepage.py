@@ -78,11 +78,6 @@ class PairView:
         found = self.pair.judged.judgement.sweep
         return list(found.remarks) if found.word is Word.NOT_COMPARABLE else []
 
-    @property
-    def single(self) -> bool:
-        """One launch of an arm allows a hint alone."""
-        return 1 in (self.pair.base.n, self.pair.other.n) and not self.pair.provisional
-
     @cached_property
     def missing(self) -> Missing | None:
         return missing_of(self.pair)
@@ -98,6 +93,11 @@ class Head:
     look: str
     base: str
     looked_at: bool
+
+    @property
+    def newest(self) -> str:
+        """The address of its latest launch."""
+        return self.side.launches[-1].run.get_absolute_url() if self.side.launches else ""
 
 
 def comparison_page(

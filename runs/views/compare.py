@@ -19,6 +19,7 @@ from runs.comparepage import MOST, comparison_page, others
 from runs.levellines import aligned_series, ttft_series
 from runs.models import Arm, Campaign
 from runs.sides import Side, sides_of, told_apart
+from runs.suggestions import suggested
 from runs.views.links import chart_words, exports_of, share_box
 from runs.views.notes import notes_rail
 
@@ -82,6 +83,7 @@ def choice(arms: Sequence[Arm], wanted: str | None) -> dict[str, Any]:
         "arms": arms,
         "key": comparison_key(arms),
         "others": others(arms),
+        "suggested": [] if text or len(arms) > 1 else suggested(arms[0]),
         "find": text,
         "elsewhere": [(other, _apart(arms[0], other)) for other in elsewhere(arms, text)],
     }

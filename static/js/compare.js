@@ -34,6 +34,11 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+// An empty filter is none: it stands in no address.
+document.addEventListener("htmx:configRequest", (event) => {
+  if (event.detail.parameters.filter === "") delete event.detail.parameters.filter;
+});
+
 // A level's row is swapped with its table; whoever opened it goes on from there.
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.id !== "levels") return;

@@ -48,6 +48,14 @@ function asBaseline() {
   looked?.click();
 }
 
+/** The live page of a launch that runs, else the page of the latest one. */
+function toRun() {
+  const live = find("[data-live]");
+  if (live) return live.click();
+  const dots = find(".dots[data-run]");
+  if (dots) location.assign(dots.dataset.run);
+}
+
 function close() {
   const open = find("dialog[open]") ?? null;
   if (open) return open.close();
@@ -66,7 +74,7 @@ const ACTIONS = {
   p: () => step(all("[data-difference]"), -1),
   b: asBaseline,
   m: () => (find(".metrics [aria-current]") ?? find(".metrics a"))?.focus(),
-  g: () => press("[data-live]") ?? press(".dots a"),
+  g: toRun,
   e: () => press(".compare-head .btn-list details.menu > summary"),
   "/": () => find("#filter")?.focus(),
   "?": () => find("#keys")?.showModal(),

@@ -84,7 +84,7 @@ function drawLines(box, arms) {
         { ...axis, values: (u, values) => values.map(group), size: 46 },
       ],
       series: [
-        { label: "s", value: (u, v) => (v === null ? "" : seconds(v)) },
+        { label: "time", value: (u, v) => (v === null ? "" : seconds(v)) },
         ...arms.map((arm) => ({
           label: `${arm.name}, run ${arm.run}`,
           stroke: () => armColor(arm.letter),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from runs.actions.compare import keep_comparison
 from runs.models import Arm, Run
-from tests.factories import make_arm, make_campaign, make_host, make_measured_run
+from tests.factories import make_arm, make_campaign, make_host, make_measured_run, make_run
 from tests.signed_in import text
 
 pytestmark = pytest.mark.django_db
@@ -112,3 +114,20 @@ def test_a_comparison_of_two_campaigns_is_shared_and_noted(
     )
     assert answer.status_code == 302
     assert "Two days." in text(member.get(f"/compare/?arms={key}"))
+
+
+def test_one_arm_is_offered_what_it_is_likely_wanted_beside(member: Client) -> None:
+    campaign, far = make_campaign(), make_host("llm-nine")
+    first, parent = make_arm(campaign, "first"), make_arm(campaign, "parent", steps=2)
+    arm = make_arm(campaign, "child", steps=3)
+    twin = make_arm(make_campaign("There, too?"), "twin", config=arm.config, host=far)
+    other = make_arm(make_campaign("Elsewhere?"), "judged against")
+    make_run(arm, rerun_of=make_run(parent))
+    keep_comparison(arms=[other, arm])
+    shown = text(member.get(f"/compare/?arms={arm.pk}"))
+    likely = shown.partition('id="suggested"')[2].partition("</section>")[0]
+    offered = re.findall(r'href="\?arms=(\d+)~(\d+)"', likely)
+    wanted = [parent.pk, other.pk, first.pk, twin.pk]
+    assert offered == [(str(pk), str(arm.pk)) for pk in wanted]
+    for words in ("rerun from", "last baseline", "campaign&#x27;s baseline", "on llm-nine"):
+        assert words in likely
