@@ -55,11 +55,20 @@ def _seconds(days: str) -> float | None:
 
 
 def _chosen_notes(request: HttpRequest, comparison: Comparison, arms: Sequence[Arm]) -> list[Note]:
-    """Those that were ticked among those that may be; without the form, the comparison's own."""
+    """Those that were ticked among those that may be; without the form, the comparison's own.
+
+    What the person wrote on the comparison after the form was shown could not be ticked: it counts.
+    """
     if "choose" not in request.POST:
         return notes_to_share(comparison)
-    chosen = set(request.POST.getlist("note"))
-    return [note for note in notes_around(arms) if str(note.pk) in chosen]
+    chosen, offered = set(request.POST.getlist("note")), set(request.POST.getlist("offered"))
+    me = person(request).pk
+    return [
+        note
+        for note in notes_around(arms)
+        if str(note.pk) in chosen
+        or (note.comparison_id and note.author_id == me and str(note.pk) not in offered)
+    ]
 
 
 @require_POST

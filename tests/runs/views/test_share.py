@@ -340,6 +340,21 @@ def test_only_notes_that_were_chosen_are_in_the_copy(member: Client, arms: tuple
     assert notes == [{"kind": "Note", "on": "canary-arm-a", "text": "canary-arm-note"}]
 
 
+def test_a_note_of_ones_own_that_is_newer_than_the_form_is_in_the_copy(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    """A note is saved without a new page, so the form may not offer it yet."""
+    key = f"{arms[0].pk}~{arms[1].pk}"
+    kept = Comparison.objects.create(campaign=arms[0].campaign, key=key)
+    unticked = make_note("canary-unticked", comparison=kept)
+    make_note("canary-own", comparison=kept)
+    make_note("canary-of-another", comparison=kept, author=make_person("canary-author"))
+    data = {"arms": key, "choose": "1", "offered": str(unticked.pk)}
+    member.post("/compare/share/", data)
+    notes = ShareLink.objects.get().snapshot["notes"]
+    assert [note["text"] for note in notes] == ["canary-own"]
+
+
 def test_the_ledger_is_frozen_and_drawn(
     member: Client, stranger: Client, arms: tuple[Arm, Arm]
 ) -> None:
