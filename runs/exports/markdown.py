@@ -27,7 +27,7 @@ def as_markdown(told: Told, link: str) -> str:
     parts.append(_arms(told["arms"]))
     for pair in told["pairs"]:
         parts += [_verdict(pair), _levels(pair), _ledger(pair)]
-    parts += [_log(told["arms"]), _caveats(told["caveats"])]
+    parts += [_log(told["arms"]), _expected(told["expected"]), _caveats(told["caveats"])]
     parts += [_differences(pair) for pair in told["pairs"]]
     parts += [_left_out(told["arms"]), _commands(told["arms"]), _notes(told["notes"])]
     source = f"[{link}]({link})" if link else "Throughline"
@@ -177,6 +177,18 @@ def _line(line: Told) -> list[str]:
     strict = number(line["strict_rate"], 3)
     counts = [number(line["running"]), number(line["waiting"])]
     return [plain(line["phase"]), *counts, speed, *rates, strict, graph]
+
+
+def _expected(expected: Told | None) -> str:
+    if not expected:
+        return ""
+    levels = "; ".join(
+        f"at {each['concurrency']}: {tps(each['low'])} to {tps(each['high'])} tok/s, "
+        f"accept len {number(each['accept_len'], 2)}"
+        for each in expected["levels"]
+    )
+    what = f"{plain(expected['arm'])} with {expected['steps']} draft steps"
+    return f"Expected of {what}, 80 % sure: {levels}."
 
 
 def _caveats(caveats: Sequence[Told]) -> str:

@@ -19,6 +19,7 @@ from django.utils import timezone
 from runs.actions.compare import comparison_key
 from runs.armfacts import engine_version
 from runs.caveatgroups import CaveatGroup
+from runs.comparepage import next_steps
 from runs.compareseries import comparison_series
 from runs.comparisons import Compared
 from runs.differences import Coverage, chips, coverage
@@ -84,6 +85,7 @@ def snapshot(compared: Compared, notes: Iterable[Note], *, ledgers: bool = True)
         "arms": [_arm(each.side, hosts, each, logs.get(each.side.arm.pk)) for each in covered],
         "pairs": [pair_told(pair, ledger=ledgers) for pair in compared.pairs],
         "caveats": [_caveat(group) for group in compared.caveats],
+        "expected": _expected(compared) if ledgers else None,
         "notes": [note_told(note, compared) for note in notes],
         "series": comparison_series(compared.sides),
     }
@@ -92,7 +94,13 @@ def snapshot(compared: Compared, notes: Iterable[Note], *, ledgers: bool = True)
 
 def completed(frozen: Mapping[str, Any]) -> dict[str, Any]:
     """A frozen copy with what its version did not hold yet; the stored one is left as it is."""
-    told = {"schema": SCHEMA, "smoke_test": None, "chips": [], **copy.deepcopy(dict(frozen))}
+    told = {
+        "schema": SCHEMA,
+        "smoke_test": None,
+        "expected": None,
+        "chips": [],
+        **copy.deepcopy(dict(frozen)),
+    }
     told["notes"] = [{"on": "", **note} for note in told["notes"]]
     told["arms"] = [{**copy.deepcopy(_ARM_1), **arm} for arm in told["arms"]]
     told["caveats"] = [{**copy.deepcopy(_CAVEAT_1), **caveat} for caveat in told["caveats"]]
@@ -185,6 +193,24 @@ def _gpus(side: Side) -> str:
             names = sorted({str(gpu.get("name", "GPU")) for gpu in gpus})
             return f"{len(gpus)} × {', '.join(names)}"
     return ""
+
+
+def _expected(compared: Compared) -> dict[str, Any] | None:
+    """What one draft step more than the most of the arms would measure, 80 % sure."""
+    steps = next_steps(compared)
+    if steps is None or not steps["expected"]:
+        return None
+    names = {side.arm.pk: side.name for side in compared.sides}
+    levels = [
+        {
+            "concurrency": each.concurrency,
+            "low": each.told.output_tps.low,
+            "high": each.told.output_tps.high,
+            "accept_len": each.told.accept_len.value,
+        }
+        for each in steps["expected"]
+    ]
+    return {"arm": names[steps["arm"].pk], "steps": steps["steps"], "levels": levels}
 
 
 def _caveat(group: CaveatGroup) -> dict[str, Any]:

@@ -86,3 +86,11 @@ def test_what_is_no_number_is_not_known_in_json() -> None:
     found = json.loads(as_json(told, ""))
     assert found["pairs"][0]["rows"][0]["output"]["ratio"] is None
     assert found["link"] is None
+
+
+def test_it_says_what_one_step_more_is_expected_to_measure() -> None:
+    levels = [{"concurrency": 16, "low": 2818.0, "high": 3209.4, "accept_len": 3.379}]
+    told = {**comparison(), "expected": {"arm": "steps=3", "steps": 4, "levels": levels}}
+    shown = as_markdown(told, "")
+    assert "Expected of steps=3 with 4 draft steps, 80 % sure: at 16: 2,818 to 3,209 tok/s" in shown
+    assert "Expected" not in as_markdown(comparison(), "")

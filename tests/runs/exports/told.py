@@ -62,6 +62,7 @@ def comparison() -> dict[str, Any]:
         "simulated": False,
         "smoke_test": None,
         "chips": [],
+        "expected": None,
         "arms": [arm("A", "steps=1"), arm("B", "steps=2")],
         "pairs": [
             {
