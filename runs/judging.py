@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from runs.answers import NONE, Answers
 from runs.caveatgroups import CaveatGroup, caveat_groups
 from runs.history import Beside, Past, past_of
+from runs.metrics.equalrate import at_equal_rate
 from runs.metrics.format import number, share
 from runs.metrics.looking import LEAST_LAUNCHES
 from runs.metrics.noise import Noise
@@ -19,6 +20,7 @@ from runs.metrics.verdict import MOST_FAILED, Case, Judgement, verdict
 from runs.models import Level
 from runs.sides import FIGURES, Launch, Side
 
+RATE = "output_tps"
 # metrics that may not get worse while the headline gets better
 GUARDED = ("ttft_p50", "tpot_p50")
 # why nothing may be concluded, in the words of a verdict; other caveats tell their title
@@ -102,7 +104,7 @@ def judge(
     reasons = [] if anyway else not_comparable(base, other)
     looks = looks_of(base, other)
     guards = tuple(
-        _case(name, before, after, earlier, paired=paired, looks=looks) for name in GUARDED
+        _guard(name, before, after, earlier, paired=paired, looks=looks) for name in GUARDED
     )
     unsafe = failures([*before, *after])
     case = _case(
@@ -170,6 +172,20 @@ def _case(
         paired=paired,
         **more,
     )
+
+
+def _guard(
+    metric: str,
+    before: Sequence[Launch],
+    after: Sequence[Launch],
+    earlier: Beside,
+    **more: Any,
+) -> Case:
+    """A latency at equal concurrency, and beside it at the output tok/s that the baseline had."""
+    found = _case(metric, before, after, earlier, **more)
+    wanted, rates = _launches(before, RATE), _launches(after, RATE)
+    eased = at_equal_rate(found.after, rates, wanted)
+    return replace(found, at_rate=replace(found, after=eased) if any(eased) else None)
 
 
 def _launches(launches: Sequence[Launch], metric: str) -> list[dict[int, float]]:

@@ -40,7 +40,9 @@ class Case:
     Figures are above zero, in the metric's base unit. `noise` is a launch's noise by level
     (assumed where it is missing), `sweep_noise` that of a launch's mean over levels. `unsafe`
     says of single levels why no word may be said, `blocking` of all of them. `looks` is how often
-    the plan looks at the results. `guards` are other metrics that may not get worse. `delta` is
+    the plan looks at the results. `guards` are other metrics that may not get worse; `at_rate`
+    is such a metric at the rate that the baseline achieved, and what is not worse there is the
+    price of serving more, no loss. `delta` is
     the smallest change that matters; by default the metric's.
     """
 
@@ -56,6 +58,7 @@ class Case:
     blocking: Sequence[str] = ()
     unsafe: Mapping[int, str] = field(default_factory=dict)
     guards: Sequence["Case"] = ()
+    at_rate: "Case | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,13 +340,24 @@ def _against(case: Case, guards: Sequence[Judgement]) -> tuple[str, ...]:
     """Which guarded metrics got worse by more than nobody would care about, and where."""
     said = []
     for guard, found in zip(case.guards, guards, strict=True):
-        where = [str(each.concurrency) for each in found.levels if each.word in MATTERS & WORSE]
+        worse = [each for each in (*found.levels, found.sweep) if each.word in MATTERS & WORSE]
+        eased = verdict(guard.at_rate) if worse and guard.at_rate else None
+        worse = [each for each in worse if not _excused(eased, each.concurrency)]
+        where = [str(each.concurrency) for each in worse if each.concurrency is not None]
         label = METRICS[guard.metric].label
         if where:
             said.append(f"{label} worse at {', '.join(where)}")
-        elif found.sweep.word in MATTERS & WORSE:
+        elif worse:
             said.append(f"{label} worse over the sweep")
     return tuple(said)
+
+
+def _excused(eased: Judgement | None, concurrency: int | None) -> bool:
+    """Whether the metric was judged at equal rate as well, and is not worse there."""
+    if eased is None:
+        return False
+    found = eased.sweep if concurrency is None else eased.at(concurrency)
+    return found is not None and found.judged and found.word not in MATTERS & WORSE
 
 
 def _mixed(found: Verdict, levels: Sequence[Verdict], against: Sequence[str]) -> Verdict:
