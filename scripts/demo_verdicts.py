@@ -23,8 +23,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="of the requests of each level")
     scale: float = parser.parse_args(arguments).scale
-    os.environ.pop("REDIS_URL", None)  # a server of its own
-    os.environ.pop("DATABASE_URL", None)
+    for name in ("REDIS_URL", "DATABASE_URL", "THROUGHLINE_TIME_SCALE"):
+        os.environ.pop(name, None)  # servers of its own, and no duration scaled
     with tempfile.TemporaryDirectory(prefix="demo-verdicts-") as scratch:
         return _prove(Path(scratch) / "var", scale)
 
