@@ -16,6 +16,9 @@ VENDOR = Path(__file__).parent / "vendor"
 AXE = VENDOR / "axe.min.js"
 # WCAG 2.2 A and AA, and what axe's authors hold for good practice
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# Handles of neighbouring windows may stand closer than 24 px; the form beneath them does the same,
+# which is the exception that WCAG 2.5.8 names "equivalent".
+BESIDE_A_FORM = ("target-size", True)
 
 
 def violations(page: Page) -> list[str]:
@@ -28,6 +31,7 @@ def violations(page: Page) -> list[str]:
         f"{rule['id']}: {' '.join(node['target'])} {node['html'][:120]}"
         for rule in found["violations"]
         for node in rule["nodes"]
+        if (rule["id"], "data-handle" in node["html"]) != BESIDE_A_FORM
     ]
 
 
