@@ -262,7 +262,7 @@ def test_a_shared_page_shows_the_interval_of_each_level(
     three_each(arms)
     comparison = keep_comparison(arms=arms)
     frozen = snapshot(compare_arms(arms), [])
-    token = share_comparison(comparison=comparison, snapshot=frozen, by=make_person())
+    token = share_comparison(comparison=comparison, snapshot=frozen, by=make_person(), seconds=None)
     shown = text(client.get(f"/s/{token}/"))
     small = frozen["pairs"][0]["rows"][1]
     assert f'<td class="hide-sm nowrap">{small["interval"]}</td>' in shown
