@@ -24,7 +24,7 @@ from runs.models.sample import BEGUN
 from runs.runlines import decode_passes, even_part, is_speculative
 
 # Of what `look` finds. Whoever changes a formula raises it: what is older is then found anew.
-FORMULA = 1
+FORMULA = 2
 LOOKED = ("window_start", "window_end", "window_source", "window_why", "factors", "formula")
 WINDOW_FIELDS = (*LOOKED, "window_tps", "output_tps")
 # Of a longer level a part of the lines is read, chosen evenly.

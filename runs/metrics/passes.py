@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum
+from statistics import median
 from typing import Literal
 
 # Forward passes between two decode lines of SGLang, unless --decode-log-interval says otherwise.
@@ -39,6 +40,8 @@ class Factors:
 
     `tps` is output tokens per second, `occupancy` requests in a pass, `accept_len` tokens per
     request and pass, `steps` passes per second; the first is exactly the product of the others.
+    Of lines that span equally many passes, `steps` is the median line's: one in which a prompt was
+    read is longer, and its time is none of a decode step's. `tps` is then that of decoding alone.
     Where lines do not tell their accept len it is None and so is `steps`: then `tps` is
     occupancy times `per_request` alone. `lines` were counted.
     """
@@ -93,10 +96,12 @@ def factors(
     seconds = {rank: fsum(each.seconds) for rank, each in ranks.items()}
     tps = fsum(fsum(each.tokens) / seconds[rank] for rank, each in ranks.items())
     served = fsum(fsum(each.served) / seconds[rank] for rank, each in ranks.items())
-    steps = _weighted(ranks, seconds)
+    mean = steps = _weighted(ranks, seconds)
+    if split and equal == "passes":
+        steps = 1 / median(spent for each in ranks.values() for spent in each.seconds)
     return Factors(
-        tps=tps,
-        occupancy=served / steps,
+        tps=tps * steps / mean,
+        occupancy=served / mean,
         accept_len=tps / served if split else None,
         steps=steps if split else None,
         lines=len(told),

@@ -45,11 +45,10 @@ def test_an_h200_pays_for_a_longer_accept_len_with_slower_steps() -> None:
     one = {bar.key: bar for bar in found[1].bars}
     assert one["occupancy"].ratio == pytest.approx(1)
     assert one["accept_len"].ratio == pytest.approx(2.94, abs=0.01)
-    # 4.79 to 8.62 ms by the client's TPOT; the lines hold prefills, and their rest is a bar
-    assert one["steps"].ratio == pytest.approx(0.556, abs=0.015)
-    assert one["steps"].ratio * one["remainder"].ratio == pytest.approx(0.56, abs=0.003)
+    # the lines that hold prefills are longer, and what those took is the remainder's
+    assert one["steps"].ratio == pytest.approx(0.556, abs=0.002)
     assert (1000 / one["steps"].before, 1000 / one["steps"].after) == pytest.approx(
-        (4.79, 8.62), abs=0.1
+        (4.79, 8.62), abs=0.01
     )
     many = {bar.key: bar for bar in found[64].bars}
     assert 40 < many["occupancy"].after < 48 < many["occupancy"].before < 64

@@ -112,6 +112,15 @@ def test_lines_of_equal_passes_weigh_slow_ones_by_their_time() -> None:
     assert found.tps == pytest.approx(found.occupancy * found.accept_len * found.steps)
 
 
+def test_a_line_that_holds_a_prefill_is_none_of_the_step_rate() -> None:
+    """Nine lines at 50 passes a second, and one that a prompt has made three times as long."""
+    told = [line(16 * 2.0 * 50, 16, 2.0)] * 9 + [line(16 * 2.0 * 50 / 3, 16, 2.0)]
+    found = factors(told, equal="passes", speculative=True)
+    assert found is not None
+    assert (found.steps, found.occupancy, found.accept_len) == pytest.approx((50, 16, 2.0))
+    assert found.tps == pytest.approx(16 * 2.0 * 50)
+
+
 def test_lines_of_equal_seconds_weigh_alike() -> None:
     found = factors([line(3200, 16, 2.0), line(1200, 8, 3.0)], equal="seconds", speculative=True)
     assert found is not None
