@@ -193,16 +193,14 @@ class Pair:
     @property
     def capped_levels(self) -> str:
         """A sentence on the levels at which the running limit is measured too."""
-        levels = [str(row.concurrency) for row in self.rows if row.capped]
+        levels = [row.concurrency for row in self.rows if row.capped]
         if not levels:
             return ""
-        both = all(
-            side.limit is not None and side.limit < int(levels[0])
-            for side in (self.base, self.other)
-        )
+        sides = (self.base, self.other)
+        both = all(side.is_capped(level) for level in levels for side in sides)
         who = "both arms run" if both else "an arm runs"
         return (
-            f"At {' and '.join(levels)} {who} fewer requests than are offered: "
+            f"At {' and '.join(map(str, levels))} {who} fewer requests than are offered: "
             "there the running limit is measured too."
         )
 
@@ -322,12 +320,11 @@ def row(
 
 def capped_words(base: Side, other: Side, concurrency: int) -> str:
     """How many of the offered requests ran, where a limit lies below them."""
-    limits = [side.limit for side in (base, other)]
-    if not any(limit is not None and limit < concurrency for limit in limits):
+    sides = [side for side in (base, other) if concurrency in side.concurrencies]
+    if not any(side.is_capped(concurrency) for side in sides):
         return ""
-    ran = [str(min(limit, concurrency)) if limit is not None else "?" for limit in limits]
-    told = ran[0] if ran[0] == ran[1] else f"{ran[0]} and {ran[1]}"
-    return f"ran {told} of {concurrency}"
+    ran = [str(min(side.limit, concurrency)) if side.limit is not None else "?" for side in sides]
+    return f"ran {' and '.join(dict.fromkeys(ran))} of {concurrency}"
 
 
 def dots(sides: Sequence[Side], concurrency: int) -> list[Dot]:

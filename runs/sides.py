@@ -139,6 +139,11 @@ class Side:
     def concurrencies(self) -> list[int]:
         return sorted({figures.concurrency for figures in self.figures})
 
+    def is_capped(self, concurrency: int) -> bool:
+        """It was offered more requests at this level than its server runs."""
+        limit = self.limit
+        return limit is not None and limit < concurrency and concurrency in self.concurrencies
+
     def values(self, metric: str, concurrency: int) -> list[float]:
         """What each launch measured at one level."""
         return self._values.get((metric, concurrency), [])

@@ -39,7 +39,7 @@ def build(data: CampaignData, metric: Metric) -> Grid:
     rows: list[Row] = []
     for concurrency in _concurrencies(data):
         cells = _with_changes([_cell(data, arm, concurrency, metric) for arm in data.arms], columns)
-        rows.append(Row(concurrency, cells, _capped(columns, concurrency), ""))
+        rows.append(Row(concurrency, cells, _capped(columns, cells, concurrency), ""))
     rows = _without_repeated_reasons(rows)
     marked = [
         replace(row, crossover=crossover(before, row))
@@ -87,8 +87,12 @@ def _differing(base: Arm, arm: Arm) -> str:
     return ", ".join(SETTING_WORDS.get(name, name.replace("_", " ")) for name in names)
 
 
-def _capped(columns: Sequence[Column], concurrency: int) -> bool:
-    return any(column.limit is not None and column.limit < concurrency for column in columns)
+def _capped(columns: Sequence[Column], cells: Sequence[Cell], concurrency: int) -> bool:
+    """An arm that has nothing at this level held nobody back there."""
+    return any(
+        column.limit is not None and column.limit < concurrency and cell.kind != "absent"
+        for column, cell in zip(columns, cells, strict=True)
+    )
 
 
 def _cell(data: CampaignData, arm: Arm, concurrency: int, metric: Metric) -> Cell:

@@ -85,11 +85,13 @@ function labels(series, key) {
   }));
 }
 
-/** Tint from the lowest running limit on: there the queue is measured too. */
+/** Tint from the lowest running limit on that a measured level lies above: there the queue is measured too. */
 function capped(series) {
-  const limits = series.map((side) => side.limit).filter((limit) => limit !== null);
   const most = Math.max(...series.flatMap((side) => side.points.map((point) => point.c)));
-  if (!limits.length || Math.min(...limits) >= most) return { shapes: [], note: [] };
+  const limits = series
+    .filter((side) => side.limit !== null && side.points.some((point) => point.c > side.limit))
+    .map((side) => side.limit);
+  if (!limits.length) return { shapes: [], note: [] };
   const from = Math.log2(Math.min(...limits));
   const words = [...new Set(limits)].sort((a, b) => b - a).join(", ");
   return {

@@ -155,6 +155,22 @@ def test_an_unknown_limit_caps_nothing(arms: tuple[Arm, Arm]) -> None:
     assert capped_words(side_of(arms[0]), side_of(arms[1]), 32) == ""
 
 
+def test_an_arm_without_the_level_is_not_capped_there(arms: tuple[Arm, Arm]) -> None:
+    """Only the arm without a low limit was offered 128: nothing waited there."""
+    for arm, requests, levels in zip(arms, (4096, 48), ((64, 128), (64,)), strict=True):
+        run = make_measured_run(arm, dict.fromkeys(levels, 900.0))
+        limit(run.attempts.get(), requests)
+    found = compare_arms(arms).pairs[0]
+    assert [row.capped for row in found.rows] == ["ran 64 and 48 of 64", ""]
+    assert found.capped_levels.startswith("At 64 an arm runs fewer")
+
+
+def test_a_capped_level_of_one_arm_alone_tells_what_that_arm_ran(arms: tuple[Arm, Arm]) -> None:
+    for arm, requests, level in zip(arms, (26, 21), (16, 32), strict=True):
+        limit(make_measured_run(arm, {level: 900.0}).attempts.get(), requests)
+    assert [row.capped for row in compare_arms(arms).pairs[0].rows] == ["", "ran 21 of 32"]
+
+
 def test_the_limit_asked_for_stands_beside_the_effective_one(arms: tuple[Arm, Arm]) -> None:
     for arm, requests in zip(arms, (26, 21), strict=True):
         arm.config.flags = {**arm.config.flags, "--max-running-requests": 128}

@@ -115,6 +115,19 @@ def test_a_level_below_the_running_limit_is_capped() -> None:
     assert grid.columns[0].limit == 8
 
 
+def test_an_arm_that_has_no_such_level_caps_nothing_there() -> None:
+    campaign = make_campaign()
+    for name, limit, levels in (("off", 4096, (64, 128)), ("steps=1", 48, (64,))):
+        arm = make_arm(campaign, name, workload=make_workload(levels))
+        attempt = make_attempt(make_run(arm), startup={"max_running_requests": limit})
+        for level in levels:
+            make_level(attempt, level, 900.0)
+    assert [(row.concurrency, row.capped) for row in grid_of(campaign).rows] == [
+        (64, True),
+        (128, False),
+    ]
+
+
 def test_a_queued_run_says_why_it_waits_once() -> None:
     campaign = two_arms()
     make_run(campaign.arms.first(), state=State.QUEUED, waiting_for="llm-two is held by run 9")
