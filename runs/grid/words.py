@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runs.grid.cells import Cell, Grid, Row
+from runs.metrics.compare import SMALL
 from runs.metrics.shown import change, tps
+from runs.models import Arm
 
 
 def leader(row: Row) -> Cell | None:
@@ -17,8 +19,34 @@ def is_even(row: Row) -> bool:
     return leader(row) is None and any(cell.ratio is not None for cell in row.cells)
 
 
-def _even(rows: Sequence[Row]) -> str:
-    return f"No difference that matters at {_levels(rows)}"
+def _ties(rows: Sequence[Row], base: Arm) -> str:
+    """Levels without a leader: all arms alike there, or some of them alike before the rest."""
+    tied: dict[tuple[Arm, ...], list[Row]] = {}
+    for row in rows:
+        best, rest = _front(row)
+        tied.setdefault(tuple(cell.arm for cell in best) if rest else (), []).append(row)
+    sentences = []
+    for arms, at in sorted(tied.items(), key=lambda item: bool(item[0])):
+        if not arms:
+            sentences.append(f"No difference that matters at {_levels(at)}.")
+            continue
+        by = "" if base in arms else _by([c for row in at for c in _front(row)[0]])
+        against = f"{by} against {base}" if by else ""
+        sentences.append(f"{_listed(arms)} are alike and ahead at {_levels(at)}{against}.")
+    return " ".join(sentences)
+
+
+def _front(row: Row) -> tuple[list[Cell], list[Cell]]:
+    """The cells that differ from the row's best by less than what matters, and the others."""
+    known = [(cell, cell.value) for cell in _rivals(row) if cell.value is not None]
+    best = max(value for _, value in known)
+    front = [cell for cell, value in known if best < value * (1 + SMALL)]
+    return front, [cell for cell, _ in known if cell not in front]
+
+
+def _rivals(row: Row) -> list[Cell]:
+    """The baseline and what may be compared with it."""
+    return [cell for i, cell in enumerate(row.cells) if i == 0 or cell.ratio is not None]
 
 
 def crossover(before: Row | None, row: Row) -> str:
@@ -38,14 +66,14 @@ def headline(grid: Grid) -> str:
     """The answer so far: who leads where and by how much; empty while nothing is measured."""
     if not grid.has_values or grid.baseline is None:
         return ""
+    base = grid.baseline.arm
     led = [(row, cell) for row in grid.rows if (cell := leader(row))]
     even = [row for row in grid.rows if is_even(row)]
     if not led:
-        return f"{_even(even)}." if even else _range_only(grid)
+        return _ties(even, base) if even else _range_only(grid)
     arms = list(dict.fromkeys(cell.arm for _, cell in led))
-    base = grid.baseline.arm
     hint = " One launch each: a hint." if _single(led) else ""
-    rest = f" {_even(even)}." if even else ""
+    rest = f" {_ties(even, base)}" if even else ""
     if len(arms) == 1:
         return f"{_one_leader(grid, led)}{rest}{hint}"
     parts = [_part([(row, cell) for row, cell in led if cell.arm == arm]) for arm in arms]
@@ -83,8 +111,12 @@ def _by(cells: Sequence[Cell]) -> str:
 
 
 def _levels(rows: Sequence[Row]) -> str:
-    numbers = [str(row.concurrency) for row in rows]
-    return numbers[0] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} and {numbers[-1]}"
+    return _listed([row.concurrency for row in rows])
+
+
+def _listed(things: Sequence[object]) -> str:
+    words = [str(thing) for thing in things]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _single(led: Sequence[tuple[Row, Cell]]) -> bool:

@@ -88,6 +88,24 @@ def test_arms_alike_everywhere_are_called_so() -> None:
     assert says(("a", {1: 100.0}), ("b", {1: 101.0})) == "No difference that matters at 1."
 
 
+def test_two_arms_alike_before_a_third_are_not_called_no_difference() -> None:
+    said = says(
+        ("steps=1", {1: 100.0, 32: 1381.0}),
+        ("steps=2", {1: 134.0, 32: 1458.0}),
+        ("steps=3", {1: 158.0, 32: 1479.0}),
+    )
+    assert said == (
+        "steps=3 leads at 1 (+58 %) against steps=1. "
+        "steps=2 and steps=3 are alike and ahead at 32 (+6 % to +7 %) against steps=1. "
+        "One launch each: a hint."
+    )
+
+
+def test_a_baseline_alike_with_another_arm_is_told_beside_it() -> None:
+    said = says(("off", {1: 100.0}), ("a", {1: 101.0}), ("b", {1: 60.0}))
+    assert said == "off and a are alike and ahead at 1."
+
+
 def test_a_long_log_without_a_level_is_counted() -> None:
     assert lines_only([]) == ""
     log = ImportedLog(run=None, samples=(), more=160_700, damaged=0)  # type: ignore[arg-type]
