@@ -27,13 +27,15 @@ from runs.excerpts import Excerpt, excerpts
 from runs.models import Arm, CaveatTest, Comparison, Note
 from runs.sides import FIGURES, Side
 from runs.snapshots.allowed import (
-    SETTINGS,
     arm_names,
     command,
     evidence_told,
     fault_told,
     flags_told,
     renamed,
+    settings_told,
+    texts_told,
+    without_places,
 )
 from runs.snapshots.pairs import NO_LEDGER, pair_told, why_again
 
@@ -103,7 +105,9 @@ def completed(frozen: Mapping[str, Any]) -> dict[str, Any]:
     }
     told["notes"] = [{"on": "", **note} for note in told["notes"]]
     told["arms"] = [{**copy.deepcopy(_ARM_1), **arm} for arm in told["arms"]]
-    told["caveats"] = [{**copy.deepcopy(_CAVEAT_1), **caveat} for caveat in told["caveats"]]
+    told["caveats"] = [
+        {**copy.deepcopy(_CAVEAT_1), **without_places(caveat)} for caveat in told["caveats"]
+    ]
     told["pairs"] = [
         {**copy.deepcopy(_PAIR_1), **pair, "rows": [{**_ROW_1, **row} for row in pair["rows"]]}
         for pair in told["pairs"]
@@ -154,7 +158,7 @@ def _arm(
         "flags": flags_told(config.flags),
         "command": command(config),
         "running_limit": side.limit,
-        "workload": {key: getattr(workload, key) for key in SETTINGS},
+        "workload": settings_told(workload),
         "levels": [_level(side, c) for c in side.concurrencies],
         "log": log_told(log) if log else None,
         "covered": covered.words,
@@ -220,7 +224,7 @@ def _caveat(group: CaveatGroup) -> dict[str, Any]:
         "severity": group.severity,
         "metric": group.metric,
         "where": group.where,
-        "texts": group.texts,
+        "texts": texts_told(group),
         "measured": [
             {"where": where, "values": values}
             for where, evidence in group.measured

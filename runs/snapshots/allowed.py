@@ -11,9 +11,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from runs.actions.rerun import in_name
+from runs.caveatgroups import CaveatGroup
+from runs.caveatrows import caveat_title
+from runs.caveats.between import env_differs
 from runs.comparisons import Compared
 from runs.differences import Difference, launch_command
-from runs.models import Run, ServerConfig
+from runs.models import Run, ServerConfig, Workload
 
 # Flags whose values say how it was measured. Anything else may hold a path, a key or a name.
 FLAGS = {
@@ -34,6 +37,8 @@ _FAULTS = re.compile(
     r"NoneType|\b[A-Z][A-Za-z]{2,40}(?:Error|Exception)\b|CUDA out of memory|CUDA graph"
     r"|\bsignal \d{1,2}\b|\bexit (?:code|status) \d{1,3}\b"
 )
+# in the words of "env-differs": a host or an image with its names
+_PLACE = re.compile(rf"\b({'|'.join(env_differs.PLACES)}): [^;]+?(?=; |\): part of)")
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,40}")
 # values of a rule's evidence that are words: closed lists of the rules themselves
 _WORDS = {"definition", "dataset", "source"}
@@ -45,6 +50,12 @@ def is_plain(value: Any) -> bool:
 
 def flags_told(flags: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in flags.items() if key in FLAGS and is_plain(value)}
+
+
+def settings_told(workload: Workload) -> dict[str, Any]:
+    """An import names its prompts as it likes, maybe by a file: what is no plain word is unknown."""
+    told = {key: getattr(workload, key) for key in SETTINGS}
+    return {k: v if all(map(is_plain, str(v).split())) else None for k, v in told.items()}
 
 
 def command(config: ServerConfig) -> str:
@@ -62,6 +73,20 @@ def command(config: ServerConfig) -> str:
         if not {before, word} & _PLACES
     ]
     return " ".join(kept)
+
+
+def texts_told(group: CaveatGroup) -> list[str]:
+    """A rule's own words and figures. One rule names hosts and images: it is told without them."""
+    if group.slug != env_differs.RULE.slug:
+        return group.texts
+    return [env_differs.words(evidence, outside=True) for _, evidence in group.measured]
+
+
+def without_places(caveat: Mapping[str, Any]) -> dict[str, Any]:
+    """A frozen caveat as it would be told today: earlier copies named hosts and images."""
+    if caveat["title"] != caveat_title(env_differs.RULE.slug):
+        return dict(caveat)
+    return {**caveat, "texts": [_PLACE.sub(r"\1", text) for text in caveat["texts"]]}
 
 
 def evidence_told(evidence: Mapping[str, Any]) -> dict[str, Any]:

@@ -368,3 +368,40 @@ def test_the_ledger_is_frozen_and_drawn(
     drawings = [re.findall(r'<svg class="waterfall".*?</svg>', p, flags=re.S) for p in (page, live)]
     assert drawings[0] == drawings[1] and len(drawings[0]) == 1
     assert "Break-even accept len" in page
+
+
+def of_two_hosts() -> tuple[Arm, Arm]:
+    """Two arms on two machines, each with an image of its own."""
+    campaign = make_campaign("Does the other machine pay?")
+    load = make_workload((1, 32), prompt_set="/home/canary-prompts")
+    made = []
+    for i, name in enumerate("ab"):
+        arm = make_arm(campaign, name, host=make_host(f"canary-host{i}"), workload=load)
+        image = f"canary-registry.example/canary-image:{i}"
+        gpus = [{"name": "H100", "driver": f"55{i}.1"}]
+        attempt = make_attempt(make_run(arm), facts={"gpus": gpus, "image": image})
+        make_level(attempt, 1, 100.0)
+        made.append(arm)
+    return made[0], made[1]
+
+
+def test_that_hosts_differ_is_told_without_their_names(member: Client, stranger: Client) -> None:
+    path = share(member, of_two_hosts())
+    for url in (path, *(f"{path}export.{suffix}" for suffix in ("md", "csv", "json"))):
+        assert not CANARY.findall(text(stranger.get(url))), url
+    said = "The surroundings differ (host; driver: 550.1 and 551.1; image): part of"
+    assert said in text(stranger.get(path))
+
+
+def test_a_copy_that_named_hosts_does_so_no_more(member: Client, stranger: Client) -> None:
+    path = share(member, of_two_hosts())
+    link = ShareLink.objects.get()
+    (group,) = [c for c in link.snapshot["caveats"] if c["title"] == "Environment differs"]
+    group["texts"] = [
+        "The surroundings differ (host: canary-host0 and canary-host1; GPU: A and B; image: "
+        "canary-registry.example/canary-image:0 and c:1): part of the difference may be theirs."
+    ]
+    link.save()
+    page = text(stranger.get(path))
+    assert not CANARY.findall(page)
+    assert "The surroundings differ (host; GPU: A and B; image): part of" in page
