@@ -53,7 +53,7 @@ def flags_told(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_told(workload: Workload) -> dict[str, Any]:
-    """An import names its prompts as it likes, maybe by a file: what is no plain word is unknown."""
+    """An import names its prompts as it likes, maybe by a file: only plain words are told."""
     told = {key: getattr(workload, key) for key in SETTINGS}
     return {k: v if all(map(is_plain, str(v).split())) else None for k, v in told.items()}
 

@@ -69,7 +69,7 @@ def based(arms: Sequence[Arm], base: str) -> tuple[Sequence[Arm], list[str]]:
     """``base=2`` puts the second arm first: a short way to write another order."""
     if not base:
         return arms, []
-    if not base.isascii() or not base.isdigit() or not 1 <= int(base) <= len(arms):
+    if base not in {str(n) for n in range(1, len(arms) + 1)}:
         return arms, [f"base={base[:40]}"]
     first = arms[int(base) - 1]
     return [first, *(arm for arm in arms if arm is not first)], []

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -32,6 +32,8 @@ LIVES: dict[str, int | None] = {"7": 7, "30": 30, "90": 90, "never": None}
 def compare_share(request: HttpRequest) -> HttpResponse:
     """Freeze the comparison and show its link, this once: only a hash of it is kept."""
     arms = get_arms(request.POST.get("arms", ""))
+    if len(arms) < 2:
+        raise Http404("One arm alone is no comparison.")
     days = request.POST.get("days", "")
     if days not in LIVES and days:
         return HttpResponseBadRequest("A link lives 7, 30 or 90 days, or until it is taken back.")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from runs.caveats.arms import ArmFacts
-from runs.caveats.base import Experiment, Finding, Rule
+from runs.caveats.base import Experiment, Finding, Rule, Severity
 from runs.engines.base import JSON
 
 # What names machines of the house and where its images come from.
@@ -20,7 +20,8 @@ def find(arms: Sequence[ArmFacts]) -> Finding | None:
     if not differing:
         return None
     evidence: dict[str, JSON] = {key: [*each] for key, each in differing.items()}
-    return Finding("env-differs", words(differing), evidence, "block" if GPU in differing else "warn")
+    severity: Severity = "block" if GPU in differing else "warn"
+    return Finding("env-differs", words(differing), evidence, severity)
 
 
 def words(differing: Mapping[str, Sequence[str]], *, outside: bool = False) -> str:

@@ -158,6 +158,7 @@ def test_an_address_with_unknown_values_says_so(member: Client, arms: tuple[Arm,
 
 
 def test_the_base_may_be_another_arm(member: Client, arms: tuple[Arm, Arm]) -> None:
+    assert "base=9999" in page(member, arms, f"&base={'9' * 5000}")
     shown = page(member, arms, "&base=2")
     assert f"?arms={arms[0].pk}~{arms[1].pk}" in shown and "−33" in row(shown, 1)
 

@@ -405,3 +405,12 @@ def test_a_copy_that_named_hosts_does_so_no_more(member: Client, stranger: Clien
     page = text(stranger.get(path))
     assert not CANARY.findall(page)
     assert "The surroundings differ (host; GPU: A and B; image): part of" in page
+
+
+@pytest.mark.parametrize("htmx", [{}, {"HX-Request": "true"}])
+def test_one_arm_alone_is_no_comparison_to_share(
+    member: Client, arms: tuple[Arm, Arm], htmx: dict[str, str]
+) -> None:
+    answer = member.post("/compare/share/", {"arms": str(arms[0].pk)}, headers=htmx)
+    assert answer.status_code == 404
+    assert not ShareLink.objects.exists()
