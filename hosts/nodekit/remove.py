@@ -23,25 +23,39 @@ def remove(request: req.Json) -> Dict[str, Any]:
     told: Dict[str, Any] = {"removed": [], "alive": [], "absent": [], "bytes": 0}
     for each in names:
         name = req.name({"runs": each}, "runs")
-        path = os.path.join(state_root(), "runs", name)
-        if os.path.islink(path) or not os.path.isdir(path):
-            told["absent"].append(name)
-        elif lives(path):
+        path, going = (os.path.join(state_root(), "runs", p) for p in (name, GOING + name))
+        here, begun = _is_folder(path), _is_folder(going)
+        if here and lives(path):
             told["alive"].append(name)
-        else:
-            told["bytes"] += _remove(path, name)
+        elif here or begun:
+            told["bytes"] += _remove(path, going)
             told["removed"].append(name)
+        else:
+            told["absent"].append(name)
     return told
 
 
-def _remove(path: str, name: str) -> int:
-    """Out of the way in one step, then piece by piece; how many bytes of disk it took."""
-    going = os.path.join(os.path.dirname(path), GOING + name)
-    if os.path.isdir(going):  # one that was cut short
-        shutil.rmtree(going)
-    os.rename(path, going)
-    size = sum(_on_disk(os.path.join(at, file)) for at, file in _files(going))
-    shutil.rmtree(going)
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _remove(path: str, going: str) -> int:
+    """Out of the way in one step, then piece by piece; how many bytes of disk it took.
+
+    What an earlier request had begun to remove when it was cut short goes first.
+    """
+    size = _clear(going)
+    if _is_folder(path):
+        os.rename(path, going)
+        size += _clear(going)
+    return size
+
+
+def _clear(folder: str) -> int:
+    if not _is_folder(folder):
+        return 0
+    size = sum(_on_disk(os.path.join(at, file)) for at, file in _files(folder))
+    shutil.rmtree(folder)
     return size
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -41,13 +41,15 @@ class Cleared:
 def clearable(host: Host, *, days: float) -> QuerySet[Run]:
     """Runs that ended so long ago and of whose logs nothing is on the node alone.
 
-    A LOST run's folder is its late evidence, a log that was not proven may be there only, and
-    what still holds something of the host may be looked for.
+    A LOST run's folder is its late evidence, a log that was not proven may be there only, even
+    where nothing of it came here, and what still holds something of the host may be looked for.
     """
     streams = LogStream.objects.filter(attempt__run=OuterRef("pk"))
+    # a node without GPUs never begins that log
+    never_begun = Q(role=LogStream.Role.GPU, position=0)
     ended = Run.objects.filter(
         Exists(streams.filter(complete=True)),
-        ~Exists(streams.filter(complete=False, position__gt=0)),
+        ~Exists(streams.filter(~never_begun, complete=False)),
         ~Exists(Event.objects.filter(run=OuterRef("pk"), kind=REMOVED)),
         host=host,
         imported=False,

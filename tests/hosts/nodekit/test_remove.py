@@ -42,6 +42,13 @@ def test_what_nothing_lives_of_is_removed_and_told(node: Node, tmp_path: Path) -
     assert (elsewhere / "kept").exists() and other.exists()
 
 
+def test_what_was_cut_short_is_finished(node: Node) -> None:
+    left(node, ".going-old")
+    told = node.call("remove", {"runs": ["old"]})
+    assert (told["removed"], told["absent"]) == (["old"], []) and told["bytes"] >= 10_000
+    assert not list((node.root / "runs").iterdir())
+
+
 @pytest.mark.parametrize("name", ["..", "a/b", ".going-old", "", 7])
 def test_a_name_that_leads_elsewhere_is_refused(node: Node, name: object) -> None:
     status, told = node.ask("remove", {"runs": [name]})
