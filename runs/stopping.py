@@ -62,18 +62,23 @@ def take_look(campaign: Campaign) -> bool:
 
 
 def plan_arms_of(campaign: Campaign) -> list[Arm]:
-    """The arms that the plan launches to its end; a later rerun's arm is none of them."""
+    """The arms that the plan launches to its end; a later rerun's arm is none of them.
+
+    Nor does it become one by as many launches: it is derived from an arm of its own campaign.
+    """
     last = campaign.looks[-1]
     planned = Run.objects.filter(arm=OuterRef("pk"), launch=last)
     arms = campaign.arms.select_related("campaign", "config", "workload", "host")
-    return list(arms.filter(Exists(planned)).order_by("position"))
+    own = arms.exclude(derived_from__campaign=campaign)
+    return list(own.filter(Exists(planned)).order_by("position"))
 
 
 def _judged(campaign: Campaign) -> tuple[list[Decision], str]:
     """Each arm against the baseline, by the verdict that the page shows, and the same in words."""
     arms = plan_arms_of(campaign)
     try:
-        pairs = compare_arms(arms).pairs
+        with transaction.atomic():  # what the database refuses must not spoil the look itself
+            pairs = compare_arms(arms).pairs
     except Exception:  # nothing that cannot be judged may hold up a plan, or other campaigns
         log.exception("%s could not be judged at a look; its plan goes on", campaign)
         return [Decision.GO_ON], "it could not be judged, so it goes on"

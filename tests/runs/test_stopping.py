@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from runs.actions.launch import NewArm, launch_campaign
+from runs.actions.launch import NewArm, launch_campaign, queue_run
 from runs.comparisons import compare_arms
 from runs.execution import ledger
-from runs.models import Campaign, Reason, Run, ServerConfig, State
+from runs.models import Arm, Campaign, Reason, Run, ServerConfig, State
 from runs.stopping import plan_arms_of, take_look, take_looks
 from tests.factories import make_attempt, make_host, make_level, make_workload
 
@@ -113,6 +113,23 @@ def test_a_failed_launch_holds_up_no_look_and_all_failed_settle_nothing() -> Non
     (look,) = Campaign.objects.get(pk=campaign.pk).looked
     assert look["decisions"] == ["go on"]
     assert "a launch of each has to succeed" in look["text"]
+
+
+def test_an_arm_that_is_rerun_as_often_does_not_become_one_of_the_plan() -> None:
+    campaign = planned(repeats=3, looks=1)
+    one, two = campaign.arms.order_by("position")
+    extra = Arm.objects.create(
+        campaign=campaign,
+        position=2,
+        name="steps=3",
+        config=two.config,
+        workload=two.workload,
+        host=two.host,
+        derived_from=two,
+    )
+    for launch in (1, 2, 3):
+        queue_run(arm=extra, launch=launch, by=None)
+    assert plan_arms_of(campaign) == [one, two]
 
 
 def test_all_arms_have_to_be_settled() -> None:
