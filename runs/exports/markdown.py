@@ -251,7 +251,10 @@ def _left_out(arms: Sequence[Told]) -> str:
 
 
 def _commands(arms: Sequence[Told]) -> str:
-    told = [f"# {arm['name']}\n{arm['command']}" for arm in arms if arm["command"]]
+    # on one line each: what stands below a name is copied into a shell
+    told = [
+        f"# {' '.join(arm['name'].split())}\n{arm['command']}" for arm in arms if arm["command"]
+    ]
     if not told:
         return ""
     fence = "`" * (1 + max((len(run) for run in re.findall(r"`{3,}", "".join(told))), default=2))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -86,6 +87,8 @@ def confidence(pair: Mapping[str, Any]) -> float:
 
 def cell(value: Any) -> Any:
     """A number as it is, nothing for what is not known, and text that no program computes."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if value is None or isinstance(value, int | float):
         return value
     text = str(value)

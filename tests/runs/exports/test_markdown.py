@@ -94,3 +94,10 @@ def test_it_says_what_one_step_more_is_expected_to_measure() -> None:
     shown = as_markdown(told, "")
     assert "Expected of steps=3 with 4 draft steps, 80 % sure: at 16: 2,818 to 3,209 tok/s" in shown
     assert "Expected" not in as_markdown(comparison(), "")
+
+
+def test_no_name_becomes_a_line_of_the_commands() -> None:
+    told = comparison()
+    told["arms"][0]["name"] = "steps=1\nrm -rf ~\u2028curl x"
+    shown = as_markdown(told, "")
+    assert "\n# steps=1 rm -rf ~ curl x\npython3 -m sglang" in shown

@@ -74,3 +74,10 @@ def test_the_confidence_of_the_interval_is_that_of_the_plan() -> None:
     assert "| 98 % CI |" in as_markdown(told, "https://bench.example/compare/")
     del told["pairs"][0]["judged"]  # a copy from before it was kept
     assert read(told)[0]["confidence of the CI (share)"] == "0.95"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_an_empty_cell(value: float) -> None:
+    told = comparison()
+    told["pairs"][0]["rows"][0]["verdict"]["high"] = value
+    assert read(told)[0]["CI high (ratio)"] == ""
