@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
@@ -36,12 +37,22 @@ def _look(link: ShareLink) -> bool:
     changed = ["looked_at"]
     stamp = stamp_of(link)
     if stamp != link.stamp:
-        link.stamp = stamp
-        link.since = changed_since(completed(link.snapshot), _now(link))
-        changed += ["stamp", "since"]
-        log.info("Share link %s: %s", link, "says otherwise now" if link.since else "still true")
+        changed += _compare(link, stamp)
     link.save(update_fields=changed)
     return link.since is not None
+
+
+def _compare(link: ShareLink, stamp: str) -> list[str]:
+    """Which fields of the link are others now. One that cannot be compared holds up no other."""
+    try:
+        with transaction.atomic():
+            since = changed_since(completed(link.snapshot), _now(link))
+    except Exception:
+        log.exception("Share link %s could not be held against its comparison", link)
+        return []
+    link.stamp, link.since = stamp, since
+    log.info("Share link %s: %s", link, "says otherwise now" if since else "still true")
+    return ["stamp", "since"]
 
 
 def _now(link: ShareLink) -> dict[str, Any] | None:

@@ -171,3 +171,17 @@ def test_arms_that_are_gone_are_told(
     other.delete()
     assert look_again() == 1
     assert "no longer kept" in text(stranger.get(path))
+
+
+def test_a_copy_that_cannot_be_compared_holds_up_no_other(
+    member: Client, stranger: Client, arms: tuple[Arm, Arm]
+) -> None:
+    share(member, arms)
+    path = share(member, arms)
+    broken = ShareLink.objects.order_by("pk")[0]
+    del broken.snapshot["pairs"][0]["rows"]
+    broken.save()
+    for _ in range(4):
+        measure(*arms, 92.0)
+    assert look_again() == 1
+    assert "Changed since" in text(stranger.get(path))
