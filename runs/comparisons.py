@@ -173,7 +173,9 @@ class Pair:
         """What is to be known of the words, each once: assumed noise stands beneath them."""
         said = [self.judged.judgement.sweep, *(row.verdict for row in self.rows if row.verdict)]
         told = dict.fromkeys(remark for each in said if each.judged for remark in each.remarks)
-        return [remark for remark in told if not remark.startswith("assumed noise")]
+        kept = [remark for remark in told if not remark.startswith("assumed noise")]
+        moved = [str(row.concurrency) for row in self.rows if any(row.edited_log)]
+        return kept + [f"windows moved by hand at {' and '.join(moved)}"] * bool(moved)
 
     @property
     def told(self) -> list[tuple[str, str]]:

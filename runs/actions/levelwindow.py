@@ -222,7 +222,8 @@ def looked(levels: Sequence[Level], *, logged: bool) -> list[Level]:
     for level in found.values():
         look(level, stored_rows(level) if logged else [])
     if next(iter(found.values())).attempt.run.is_final:
-        Level.objects.bulk_update(found.values(), LOOKED)
+        # one that was moved meanwhile keeps its move
+        Level.objects.exclude(formula=FORMULA).bulk_update(found.values(), LOOKED)
     return [found.get(level.pk, level) for level in levels]
 
 

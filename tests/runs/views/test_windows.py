@@ -155,3 +155,15 @@ def test_the_comparison_marks_the_figures_of_a_moved_window(member: Client, run:
     assert member.get(address).content.decode().count(mark) == 2  # output tok/s, accept len
     campaign = member.get(run.campaign.get_absolute_url()).content.decode()
     assert mark in campaign
+
+
+def test_beneath_a_comparisons_sentence_stands_where_windows_were_moved(
+    member: Client, run: Run
+) -> None:
+    other = make_arm(run.campaign, "steps=2", steps=2)
+    make_measured_run(other, {16: 1800.0})
+    address = f"/compare/?arms={run.arm.pk}~{other.pk}"
+    said = "Windows moved by hand at 16."
+    assert said not in member.get(address).content.decode()
+    move(member, run)
+    assert said in member.get(address).content.decode()
