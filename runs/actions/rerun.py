@@ -15,6 +15,7 @@ from runs.engines.redact import redact_text
 from runs.engines.registry import ENGINES
 from runs.models import Arm, Campaign, Run, ServerConfig, Workload
 
+LONGEST_NAME: int = Arm._meta.get_field("name").max_length
 OURS = {"--model-path", "--host", "--port"}  # fields of the config; the launch sets them itself
 WORKLOAD_KEYS = {"temperature", "max_tokens", "ignore_eos", "seed", "prompt_set", "cache_policy"}
 
@@ -114,7 +115,7 @@ def _name(source: Arm, changes: list[FlagChange]) -> str:
         word = short if change.new is True else f"{short}={in_name(change.new)}"
         word = f"no {short}" if change.new is None else word
         parts = [p for p in parts if not p.startswith(f"{short}=")] + [word]
-    return ", ".join(parts)[:120]
+    return ", ".join(parts)[:LONGEST_NAME]
 
 
 def in_name(value: Any) -> str:
@@ -178,11 +179,15 @@ def _new_arm(proposal: Proposal) -> Arm:
 
 
 def free_name(campaign: Campaign, wanted: str) -> str:
-    """``wanted``, or the same with a number behind it while an arm is called so."""
+    """``wanted``, or the same with a number behind it while an arm is called so.
+
+    What is too long loses its end, never the number.
+    """
     taken = set(campaign.arms.values_list("name", flat=True))
-    name, n = wanted, 2
+    name, n = wanted[:LONGEST_NAME], 2
     while name in taken:
-        name, n = f"{wanted} ({n})", n + 1
+        number = f" ({n})"
+        name, n = wanted[: LONGEST_NAME - len(number)] + number, n + 1
     return name
 
 
