@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from runs.actions.launch import why_no_load, why_not_launchable
@@ -133,8 +134,11 @@ def gaps_of(compared: Compared) -> Gaps:
     if len(launchable) < len(compared.sides):
         return Gaps([], None, [], late)
     repeats = _repeats(compared)
+    remarks += _too_many(compared)
     confirmation = None if repeats else _confirmation(compared, late)
-    return Gaps(repeats, confirmation, remarks + _too_many(compared), late)
+    if confirmation and (confirmed := _confirmed(compared)):
+        return Gaps([], None, [*remarks, confirmed], late)
+    return Gaps(repeats, confirmation, remarks, late)
 
 
 def _is_ours(side: Side) -> bool:
@@ -249,6 +253,23 @@ def _confirmation(compared: Compared, late: int) -> Confirmation | None:
     return Confirmation(list(compared.sides), PLANNED) if late else None
 
 
+def _confirmed(compared: Compared) -> str:
+    """That these arms have a confirmation already: of several the one that pleases would be told.
+
+    It may itself be open; then it is confirmed, and not this comparison once more.
+    """
+    others = [side.arm for side in compared.sides[1:]]
+    campaigns = {side.arm.campaign_id for side in compared.sides}
+    again = Arm.objects.filter(derived_from__in=others, campaign__confirms__in=campaigns)
+    first = again.order_by("campaign").values_list("campaign", flat=True).first()
+    if first is None:
+        return ""
+    return (
+        f"Campaign {first} was begun to confirm this. Its word counts, whatever it is: who "
+        "confirms until one pleases finds what is not there."
+    )
+
+
 def _too_many(compared: Compared) -> list[str]:
     return [
         f"{pair.other.name}: more than {MOST_REPEATS} launches each would be needed. A quieter "
@@ -259,8 +280,17 @@ def _too_many(compared: Compared) -> list[str]:
 
 
 def _late(side: Side) -> int:
-    """Launches beyond what the plan had, once it is over."""
-    looks = side.arm.campaign.looks
-    if not looks or not side.arm.campaign.plan_is_over:
+    """Launches beyond what the plan had, and those that were queued when its last look was over.
+
+    A planned launch that failed and is made again then is one of them: what the others say is
+    known when somebody asks for it. An arm that only began afterwards was never looked at.
+    """
+    campaign = side.arm.campaign
+    if not campaign.plan_is_over:
         return 0
-    return sum(launch.run.launch > looks[-1] for launch in side.counted)
+    ended = datetime.fromisoformat(campaign.looked[-1]["at"]) if campaign.looked else None
+    looked_at = ended and any(launch.run.queued_at <= ended for launch in side.launches)
+    return sum(
+        run.launch > campaign.looks[-1] or bool(ended and looked_at and run.queued_at > ended)
+        for run in (launch.run for launch in side.counted)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -10,7 +10,7 @@ from django.db.models import Max
 
 from people.models import Person
 from runs.actions.launch import Refused, open_like, queue_blocks, queue_run
-from runs.actions.rerun import changed_workload, free_name
+from runs.actions.rerun import LONGEST_NAME, changed_workload, free_name
 from runs.metrics.blocks import interleaved
 from runs.metrics.looking import planned_looks
 from runs.models import Arm, Campaign, Run, State
@@ -46,6 +46,12 @@ def run_missing(*, campaign: Campaign, by: Person | None) -> list[Run]:
         if not run.arm.host.can_connect:
             raise Refused(f"{run.arm.host} cannot be reached: no address, or no confirmed key.")
     return [queue_run(arm=run.arm, launch=run.launch, by=by, rerun_of=run) for run in missing]
+
+
+def hold_campaigns(arms: Sequence[Arm]) -> None:
+    """Whoever else fills their gaps waits for the transaction, and finds them filled."""
+    held = Campaign.objects.select_for_update().filter(pk__in={arm.campaign_id for arm in arms})
+    list(held.order_by("pk"))
 
 
 @dataclass(frozen=True)
@@ -104,12 +110,18 @@ def narrower_arm(arm: Arm, levels: Mapping[int, int]) -> Arm:
     return Arm.objects.create(
         campaign=arm.campaign,
         position=arm.campaign.arms.count(),
-        name=free_name(arm.campaign, f"{arm.name}, at {' '.join(map(str, levels))}"),
+        name=_with_levels(arm, levels),
         config=arm.config,
         workload=load,
         host=arm.host,
         derived_from=arm,
     )
+
+
+def _with_levels(arm: Arm, levels: Iterable[int]) -> str:
+    """ "steps=2, at 64": of a name that is too long the levels stay."""
+    tail = f", at {' '.join(map(str, levels))}"[:LONGEST_NAME]
+    return free_name(arm.campaign, arm.name[: LONGEST_NAME - len(tail)] + tail)
 
 
 @transaction.atomic
@@ -134,7 +146,7 @@ def start_confirmation(
         Arm.objects.create(
             campaign=campaign,
             position=position,
-            name=name,
+            name=free_name(campaign, name),
             config=arm.config,
             workload=arm.workload,
             host=arm.host,

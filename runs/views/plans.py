@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -11,10 +14,10 @@ from people.once import once
 from runs import access
 from runs.actions.compare import comparison_key
 from runs.actions.launch import Refused
-from runs.actions.missing import measure_wanted, run_missing, start_confirmation
+from runs.actions.missing import hold_campaigns, measure_wanted, run_missing, start_confirmation
 from runs.comparisons import compare_arms
-from runs.gaps import Gaps, gaps_of, why_not_again
-from runs.models import Campaign
+from runs.gaps import gaps_of, why_not_again
+from runs.models import Arm, Campaign
 from runs.views.who import person
 
 
@@ -51,7 +54,7 @@ def compare_missing(request: HttpRequest) -> HttpResponse:
     error = next((why for arm in gaps.arms if (why := why_not_again(arm))), "")
     if request.method == "POST" and not error:
         try:
-            return redirect(once(request, person(request), lambda: _measure(request, gaps)))
+            return redirect(once(request, person(request), lambda: _measure(request, arms)))
         except Refused as refused:
             error = str(refused)
     context = {
@@ -65,11 +68,15 @@ def compare_missing(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/compare_missing.html", context, status=status)
 
 
-def _measure(request: HttpRequest, gaps: Gaps) -> str:
+@transaction.atomic
+def _measure(request: HttpRequest, arms: Sequence[Arm]) -> str:
+    """What is lacking once nobody else fills it: two people may press the button at a time."""
+    hold_campaigns(arms)
+    gaps = gaps_of(compare_arms(arms))
     by, confirming = person(request), gaps.confirmation
     if confirming:
-        arms = [(side.arm, side.name) for side in confirming.sides]
-        campaign = start_confirmation(arms=arms, launches=confirming.launches, by=by)
+        told = [(side.arm, side.name) for side in confirming.sides]
+        campaign = start_confirmation(arms=told, launches=confirming.launches, by=by)
         messages.success(request, "Queued. It is a comparison of its own.")
         return campaign.get_absolute_url()
     queued = measure_wanted(wanted=[gap.wanted for gap in gaps.gaps], by=by)

@@ -101,6 +101,55 @@ def test_a_launch_that_was_added_after_the_last_look_is_said(member: Client) -> 
     assert "Measure what is missing" in page
 
 
+def test_a_planned_launch_that_is_made_again_after_the_last_look_is_said(member: Client) -> None:
+    campaign = planned(repeats=3, looks=1)
+    bad = {"state": State.FAILED, "reason": Reason.SERVER_DIED, "ended_at": timezone.now()}
+    campaign.runs.filter(launch=2, arm__name="steps=2").update(**bad)
+    measure(campaign, 3, 1.0, 1.2)
+    take_looks()
+    arms = key(campaign)
+    assert "came after" not in compare(member, arms)
+    press(member, arms, confirm(member, arms))
+    measure(campaign, 3, 1.0, 1.2)
+    assert "1 launch came after the plan’s last look and is counted" in compare(member, arms)
+
+
+def test_an_arm_that_began_after_the_last_look_was_never_looked_at(member: Client) -> None:
+    campaign = planned(repeats=3, looks=1)
+    measure(campaign, 3, 1.0, 1.2)
+    take_looks()
+    base = campaign.arms.get(name="steps=1")
+    later = make_arm(campaign, "steps=3", steps=3, workload=base.workload, host=base.host)
+    for launch in (1, 2, 3):
+        make_measured_run(later, {4: 480.0, 16: 1920.0}, launch=launch)
+    assert "came after" not in compare(member, f"{base.pk}~{later.pk}")
+
+
+def test_what_is_being_confirmed_is_not_confirmed_once_more(member: Client) -> None:
+    campaign = planned(repeats=3, looks=1)
+    measure(campaign, 3, 1.0, 1.012)
+    take_looks()
+    arms = key(campaign)
+    press(member, arms, confirm(member, arms))
+    other = Campaign.objects.latest("pk")
+    page = compare(member, arms)
+    assert f"Campaign {other.pk} was begun to confirm this. Its word counts" in page
+    assert "Measure what is missing" not in page
+    assert member.post("/compare/missing/", {"arms": arms}).status_code == 422
+    assert Campaign.objects.latest("pk") == other
+
+
+def test_of_a_very_long_name_the_levels_stay(member: Client) -> None:
+    one, other = two_campaigns()
+    Arm.objects.filter(pk=one.pk).update(name="n" * 120)
+    make_measured_run(one, {1: 60.0, 4: 400.0, 16: 1600.0})
+    make_measured_run(other, {4: 480.0, 64: 3000.0})
+    arms = f"{one.pk}~{other.pk}"
+    press(member, arms, confirm(member, arms))
+    names = [name for name, _ in queued() if name.startswith("nnn")]
+    assert names and all(len(name) == 120 and name.endswith(", at 64") for name in names)
+
+
 def two_campaigns(**load: object) -> tuple[Arm, Arm]:
     """Arms whose workloads have one level in common; 24 requests each."""
     host = make_host()
