@@ -16,7 +16,7 @@ from runs.caveatrows import caveat_title
 from runs.caveats.between import env_differs
 from runs.comparisons import Compared
 from runs.differences import Difference, launch_command
-from runs.models import Run, ServerConfig, Workload
+from runs.models import Arm, Run, ServerConfig, Workload
 
 # Flags whose values say how it was measured. Anything else may hold a path, a key or a name.
 FLAGS = {
@@ -131,6 +131,10 @@ def _is_grouped(word: str) -> bool:
 def arm_names(compared: Compared) -> list[tuple[str, str]]:
     """Names that may not be told as they are, the longest first, and what is told instead."""
     names = {side.name: told_name(side.name, side.arm.config.flags) for side in compared.sides}
+    # the question of a counter-experiment names the arm that it began with
+    sources = {side.arm.derived_from_id for side in compared.sides} - {None}
+    for arm in Arm.objects.filter(pk__in=sources).select_related("config") if sources else ():
+        names.setdefault(arm.name, told_name(arm.name, arm.config.flags))
     changed = [(name, told) for name, told in names.items() if name != told]
     return sorted(changed, key=lambda pair: len(pair[0]), reverse=True)
 

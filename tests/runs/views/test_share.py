@@ -370,6 +370,21 @@ def test_the_ledger_is_frozen_and_drawn(
     assert "Break-even accept len" in page
 
 
+def test_a_question_that_names_its_arm_tells_no_value_that_stays_at_home(
+    member: Client, stranger: Client, arms: tuple[Arm, Arm]
+) -> None:
+    flags = {"--lora-paths": "/home/canary-lora"}
+    source = make_arm(arms[0].campaign, "lora-paths=/home/canary-lora", config=make_config(5))
+    source.config.flags = flags
+    source.config.save()
+    arms[1].derived_from = source
+    arms[1].save()
+    arms[0].campaign.question = f"Does “idle” matter? As it is, on {source.name}"
+    arms[0].campaign.save()
+    page = text(stranger.get(share(member, arms)))
+    assert "on lora-paths=…" in page and "canary-lora" not in page
+
+
 def of_two_hosts() -> tuple[Arm, Arm]:
     """Two arms on two machines, each with an image of its own."""
     campaign = make_campaign("Does the other machine pay?")
