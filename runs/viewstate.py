@@ -22,6 +22,7 @@ PICKED = {
 SORTS = ("concurrency", "factor")
 CHARTS = ("output", "pareto", "accept", "steps", "delta", "series", "ttft")
 LONGEST_FILTER = 60
+LONGEST_REST = 2000  # characters of what is not ours: each link of the page holds all of them
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,18 @@ def read(
         open=number("open"),
         level=number("level"),
         zoom=one_of("zoom", CHARTS),
-        rest=tuple((n, v) for n, v in told if n not in KNOWN and n not in _SILENT),
+        rest=_rest(told),
         unknown=tuple(unknown),
     )
+
+
+def _rest(told: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Parameters of somebody else, the first of them where they are too long."""
+    kept, left = [], LONGEST_REST
+    for name, value in told:
+        if name not in KNOWN and name not in _SILENT:
+            left -= len(name) + len(value)
+            if left < 0:
+                break
+            kept.append((name, value))
+    return tuple(kept)

@@ -38,6 +38,11 @@ def test_parameters_of_others_are_handed_on() -> None:
     assert state.query(open=None) == "?arms=3~4&theirs=1&theirs=2"
 
 
+def test_of_very_many_of_them_only_some_are() -> None:
+    state = of("&".join(["arms=3~4", *(f"k{n}={'v' * 100}" for n in range(900))]))
+    assert 1500 < len(state.query()) < 2200
+
+
 @pytest.mark.parametrize(
     "given", ["metric=speed", "sort=name", "hide=maybe", "open=7", "level=x", "zoom=all", "arm=A"]
 )
