@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from django.db import transaction
 
 from people.models import Person
@@ -62,7 +64,7 @@ def _movable(level: Level) -> tuple[Level, Steady]:
     held = Level.objects.select_for_update(of=("self",)).select_related(
         "attempt__run__arm__config", "attempt__run__arm__workload"
     )
-    level = held.get(pk=level.pk)
+    level = held.filter(pk=level.pk).first() or _gone()
     if not level.attempt.run.is_final:
         raise Refused("The run goes on. Its windows can be moved when it has ended.")
     if level.window is None:
@@ -70,6 +72,10 @@ def _movable(level: Level) -> tuple[Level, Steady]:
             "This level has no window: the run was not judged, or nothing tells its time."
         )
     return level, level.window
+
+
+def _gone() -> NoReturn:
+    raise Refused("The run was read again a moment ago: look at the level anew.")
 
 
 def _said(reason: str) -> str:

@@ -161,3 +161,9 @@ def test_the_database_refuses_a_move_without_a_reason_or_an_end(level: Level) ->
     for bad in ({"start": 1.0, "end": 2.0}, {"start": 1.0, "reason": "x"}):
         with pytest.raises(IntegrityError), transaction.atomic():
             WindowMove.objects.create(**common, **before, **bad)
+
+
+def test_a_level_that_was_read_again_meanwhile_is_not_moved(level: Level) -> None:
+    Level.objects.filter(pk=level.pk).delete()
+    with pytest.raises(Refused, match="read again a moment ago"):
+        move_window(level=level, start=BEGAN, end=BEGAN + 50, by=None, reason="why")
