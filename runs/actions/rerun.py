@@ -15,7 +15,7 @@ from runs.engines.redact import redact_text
 from runs.engines.registry import ENGINES
 from runs.models import Arm, Campaign, Run, ServerConfig, Workload
 
-LONGEST_NAME: int = Arm._meta.get_field("name").max_length
+LONGEST_NAME = 120  # Arm.name
 OURS = {"--model-path", "--host", "--port"}  # fields of the config; the launch sets them itself
 WORKLOAD_KEYS = {"temperature", "max_tokens", "ignore_eos", "seed", "prompt_set", "cache_policy"}
 

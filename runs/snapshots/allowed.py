@@ -132,7 +132,7 @@ def arm_names(compared: Compared) -> list[tuple[str, str]]:
     """Names that may not be told as they are, the longest first, and what is told instead."""
     names = {side.name: told_name(side.name, side.arm.config.flags) for side in compared.sides}
     # the question of a counter-experiment names the arm that it began with
-    sources = {side.arm.derived_from_id for side in compared.sides} - {None}
+    sources = {side.arm.derived_from_id for side in compared.sides if side.arm.derived_from_id}
     for arm in Arm.objects.filter(pk__in=sources).select_related("config") if sources else ():
         names.setdefault(arm.name, told_name(arm.name, arm.config.flags))
     changed = [(name, told) for name, told in names.items() if name != told]
