@@ -86,7 +86,8 @@ def _lines(launch: Launch, level: Level) -> list[tuple[float, float]]:
 def _stretches(told: QuerySet[Sample], began: float, ended: float) -> list[tuple[float, float]]:
     """The lowest and the highest line of equal stretches, found by the database.
 
-    They are drawn at their stretch's ends, not at their own times: a level has 200 of them.
+    They are drawn at their stretch's ends, not at their own times: a level has 200 of them. SQLite
+    cuts a number off where PostgreSQL rounds it: there the first and the last are half as long.
     """
     width = (ended - began) / (MOST_POINTS // 2 - 1)
     part = Cast((F("time") - began) / width, IntegerField())

@@ -82,6 +82,23 @@ def test_of_a_very_long_level_the_database_tells_the_extremes(
     assert at == pytest.approx(1495.0, abs=3000 / 199)
 
 
+def test_stretches_leave_no_line_out_whichever_way_the_database_rounds(
+    arm: Arm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(arm, 1000.0, 3000)
+    lines = list(Sample.objects.order_by("pk")[:3000])
+    for i, line in enumerate(lines):
+        line.output_tps = 1000.0 + i
+    Sample.objects.bulk_update(lines, ["output_tps"])
+    monkeypatch.setattr("runs.levellines.MOST_READ", 1000)
+    [told] = aligned_series(sides_of([arm]), 16)
+    assert MOST_POINTS - 4 <= len(told["y"]) <= MOST_POINTS
+    assert all(y == 1000.0 + 5 + x for x, y in zip(told["x"], told["y"], strict=True))
+    # a stretch ends where the next one begins, a line later
+    ends = [told["y"][i + 1] - told["y"][i] for i in range(1, len(told["y"]) - 2, 2)]
+    assert set(ends) == {1.0}
+
+
 def test_a_level_without_lines_or_without_times_is_told_of_nothing(arm: Arm) -> None:
     make_level(make_attempt(make_run(arm)), 16, 1000.0)
     assert aligned_series(sides_of([arm]), 16) == []
