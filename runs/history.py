@@ -54,12 +54,16 @@ class Past:
     """
 
     def __init__(self, rows: Iterable[Row], alike: dict[int, set[int]]) -> None:
-        newest: dict[tuple[int, int], Row] = {}
+        newest: dict[int, dict[int, Row]] = defaultdict(dict)
         for row in rows:
-            key = row.run, row.concurrency
-            if key not in newest or newest[key].n < row.n:
-                newest[key] = row
-        self.rows, self.alike = list(newest.values()), alike
+            levels = newest[row.run]
+            if row.concurrency not in levels or levels[row.concurrency].n < row.n:
+                levels[row.concurrency] = row
+        self.launches, self.alike = [(_who(found), found) for found in newest.values()], alike
+        self._repeats: dict[int, dict[_Who, list[Row]]] = defaultdict(lambda: defaultdict(list))
+        for who, found in self.launches:
+            for concurrency, row in found.items():
+                self._repeats[concurrency][who].append(row)
         self._levels: dict[str, dict[int, dict[_Who, Spread]]] = {}
         self._sweeps: dict[tuple[str, tuple[int, ...]], dict[_Who, Spread]] = {}
 
@@ -69,38 +73,33 @@ class Past:
     def by_level(self, column: str) -> dict[int, dict[_Who, Spread]]:
         """By concurrency: how far the repeats of each arm lie apart there."""
         if column not in self._levels:
-            values: dict[int, dict[_Who, list[float]]] = defaultdict(lambda: defaultdict(list))
-            for row in self.rows:
-                value = getattr(row, column)
-                if value is not None and value > 0:
-                    values[row.concurrency][_who(row)].append(value)
             self._levels[column] = {
-                concurrency: {who: spread_of(told) for who, told in found.items()}
-                for concurrency, found in values.items()
+                concurrency: {who: spread_of(_figures(rows, column)) for who, rows in found.items()}
+                for concurrency, found in self._repeats.items()
             }
         return self._levels[column]
 
     def by_sweep(self, column: str, levels: tuple[int, ...]) -> dict[_Who, Spread]:
         """How far the means over ``levels`` lie apart, of launches that measured them all."""
         if (column, levels) not in self._sweeps:
-            launches: dict[int, dict[int, float]] = defaultdict(dict)
-            arms: dict[int, _Who] = {}
-            for row in self.rows:
-                value = getattr(row, column)
-                if row.concurrency in levels and value is not None and value > 0:
-                    launches[row.run][row.concurrency] = value
-                    arms[row.run] = _who(row)
             means: dict[_Who, list[float]] = defaultdict(list)
-            for run, values in launches.items():
-                if len(values) == len(levels):
-                    means[arms[run]].append(exp(fsum(map(log, values.values())) / len(levels)))
+            for who, told in self.launches:
+                values = _figures([told[c] for c in levels if c in told], column)
+                if values and len(values) == len(levels):
+                    means[who].append(exp(fsum(map(log, values)) / len(levels)))
             found = {who: spread_of(each) for who, each in means.items()}
             self._sweeps[column, levels] = found
         return self._sweeps[column, levels]
 
 
-def _who(row: Row) -> _Who:
+def _who(levels: dict[int, Row]) -> _Who:
+    row = next(iter(levels.values()))
     return row.arm, row.host, row.engine, row.model
+
+
+def _figures(rows: Iterable[Row], column: str) -> list[float]:
+    """What was measured, and is a speed or a time."""
+    return [value for row in rows if (value := getattr(row, column)) is not None and value > 0]
 
 
 class Beside:

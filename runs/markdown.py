@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import nh3
 from markdown_it import MarkdownIt
@@ -20,6 +20,7 @@ def _parser() -> MarkdownIt:
     )
 
 
+@lru_cache(maxsize=500)
 def render(text: str) -> str:
     """HTML of a note. HTML that somebody typed is shown as text, not obeyed."""
     return nh3.clean(

@@ -7,7 +7,6 @@ small ones is a share: 0.015 is 1.5 %.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 
 from runs.metrics.special import chi2_quantile
 
@@ -65,7 +64,7 @@ def spread_of(repeats: Sequence[float]) -> Spread:
     logs = [math.log(value) for value in repeats if value > 0]
     if len(logs) < 2:
         return Spread(0, 0.0)
-    middle = fmean(logs)
+    middle = math.fsum(logs) / len(logs)
     return Spread(len(logs) - 1, sum((each - middle) ** 2 for each in logs))
 
 
