@@ -3,8 +3,9 @@
     python -m benchmarks.compare_page [--samples 1000000] [--times 40] [--folder FOLDER]
     bash scripts/postgres.sh python -m benchmarks.compare_page
 
-The arms are those of `six_arms`. Cold is the first request of a new process, three of them; warm
-are the requests that follow in the last one. The floor is asked for in the same process: the page
+The arms are those of `six_arms`. Cold is the first request of a new web process, three of them: it
+has started when `webapp.asgi` has been imported, which loads views and templates. Warm are the
+requests that follow in the last one. The floor is asked for in the same process: the page
 that chooses arms, which has the same layout and no comparison. Targets: 300 ms at the 95th
 percentile, 1.5 s cold, 15 queries.
 
@@ -31,7 +32,11 @@ HOST = {"host": "localhost"}
 
 
 def ask(key: str, times: int) -> None:
-    """In a process of its own: the first request, and what follows if it is to be warm."""
+    """In a process of its own: start, the first request, and what follows if it is to be warm."""
+    began = time.perf_counter()
+    import webapp.asgi  # noqa: F401  (as uvicorn does)
+
+    started = time.perf_counter() - began
     from django.db import connection
     from django.test import Client
     from django.test.utils import CaptureQueriesContext
@@ -48,9 +53,13 @@ def ask(key: str, times: int) -> None:
             raise SystemExit(f"{path}: {answer.status_code}")
         return answer.getvalue()
 
-    began = time.perf_counter()
+    began, spent = time.perf_counter(), time.process_time()
     get(page)
-    print(f"  cold: {1000 * (time.perf_counter() - began):.0f} ms in a new process")
+    cold, busy = time.perf_counter() - began, time.process_time() - spent
+    print(
+        f"  cold: {1000 * cold:.0f} ms, {1000 * busy:.0f} ms of CPU, in a new process"
+        f" that took {1000 * started:.0f} ms to start"
+    )
     if times < 1:
         return
     floor = f"/compare/?arms={key.split('~')[0]}"
