@@ -130,11 +130,7 @@ def comparison_page(
         "said": focus.pair.sentence,
         "progress": progress_of(compared.sides),
         "table": level_table(focus.pair, focus.why.gains, compared.given, state),
-        "folded": [
-            level_table(view.pair, view.why.gains, compared.given, plain, is_folded=True)
-            for view in views
-            if view is not focus
-        ],
+        "folds": [_fold(view, compared, state) for view in views if view is not focus],
         "metrics": _metrics(state, focus.pair.judged.metric),
         **_charts(compared, views, state, levels),
         "every_arm": _every_arm(compared) if len(views) > 1 else [],
@@ -152,11 +148,48 @@ def _heads(compared: Compared, state: ViewState, focus: PairView) -> list[Head]:
     found = []
     for pk, (side, words) in zip(keys, compared.head, strict=True):
         first = "~".join([pk, *(other for other in keys if other != pk)])
-        letter = "" if side is compared.pairs[0].other else side.letter
-        look = state.query(arm=letter, open=None)
+        look = _look(side, compared, state)
         base = state.query(arms=first, arm="")
         found.append(Head(side, words, look, base, side is focus.pair.other))
     return found
+
+
+def _look(side: Side, compared: Compared, state: ViewState) -> str:
+    letter = "" if side is compared.pairs[0].other else side.letter
+    return state.query(arm=letter, open=None)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """An arm that is not looked at. ``look`` is the address that looks at it, ``query`` asks for
+    its tables alone."""
+
+    view: PairView
+    look: str
+    query: str
+
+
+def _fold(view: PairView, compared: Compared, state: ViewState) -> Fold:
+    other = view.pair.other
+    alone = ViewState(arms=state.arms, arm=other.letter)
+    return Fold(view, _look(other, compared, state), alone.query())
+
+
+def unfolded(arms: Sequence[Arm], letter: str) -> dict[str, Any] | None:
+    """What a fold opens to: the arm's ledger and levels; None if no arm but the baseline is it."""
+    compared = compare_arms(arms)
+    pair = next((each for each in compared.pairs if each.other.letter == letter), None)
+    if pair is None:
+        return None
+    view = PairView(pair)
+    plain = ViewState(arms=comparison_key(arms))
+    return {
+        "pair": pair,
+        "view": view,
+        "focus": view,
+        "state": plain,
+        "table": level_table(pair, view.why.gains, compared.given, plain, is_folded=True),
+    }
 
 
 def others(arms: Sequence[Arm]) -> list[Arm]:

@@ -61,6 +61,7 @@ urlpatterns: list[URLPattern] = [
     path("arms/<int:pk>/rerun/", rerun.arm_rerun, name="arm-rerun"),
     path("compare/", compare.compare, name="compare"),
     path("compare/export.<slug:suffix>", exports.compare_export, name="compare-export"),
+    path("compare/folds/<slug:of>/", compare.compare_fold, name="compare-fold"),
     path("compare/lines/", compare.compare_lines, name="compare-lines"),
     path("compare/ttft/", compare.compare_ttft, name="compare-ttft"),
     path("compare/missing/", plans.compare_missing, name="compare-missing"),

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from runs.access import NUMBER, NoSuchArms, get_arms
 from runs.actions.compare import comparison_key
-from runs.comparepage import MOST, comparison_page, others
+from runs.comparepage import MOST, comparison_page, others, unfolded
 from runs.levellines import aligned_series, ttft_series
 from runs.models import Arm, Campaign
 from runs.sides import Side, sides_of, told_apart
@@ -25,6 +25,7 @@ from runs.views.notes import notes_rail
 
 SUGGESTED = 12
 FOUND = 20  # arms of other campaigns to choose from
+FOLDS = ("levels", "why")
 
 
 @require_safe
@@ -42,6 +43,15 @@ def compare(request: HttpRequest) -> HttpResponse:
         return render(request, "runs/compare_choose.html", choice(arms, request.GET.get("find")))
     arms, wrong = based(arms, request.GET.get("base", ""))
     return render(request, "runs/compare.html", comparison_context(arms, request.GET, wrong))
+
+
+@require_safe
+def compare_fold(request: HttpRequest, of: str) -> HttpResponse:
+    """``?arms=3~4~5&arm=C``: the levels of an arm that is not looked at, or why it is faster."""
+    shown = unfolded(get_arms(request.GET.get("arms", "")), request.GET.get("arm", ""))
+    if shown is None or of not in FOLDS:
+        raise Http404("'arm' is the letter of an arm beside the baseline, a fold levels or why.")
+    return render(request, "runs/_compare_unfolded.html", {**shown, "of": of})
 
 
 @require_safe

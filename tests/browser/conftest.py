@@ -46,6 +46,7 @@ class Places:
     run: str
     campaign: str
     arms: tuple[int, int]
+    third: int
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def places(transactional_db: None) -> Places:
     """
     campaign = make_campaign()
     arms = make_arm(campaign), make_arm(campaign, "steps=2", steps=2)
-    make_arm(campaign, "steps=3", steps=3)
+    third = make_arm(campaign, "steps=3", steps=3)
     began = timezone.now() - timedelta(hours=6)
     for i in range(REPEATS):
         for place, arm in enumerate(arms):
@@ -72,7 +73,11 @@ def places(transactional_db: None) -> Places:
     make_run(arms[1], state=State.FAILED, reason_text="The server died.")
     key = (arms[0].pk, arms[1].pk)
     return Places(
-        f"/compare/?arms={key[0]}~{key[1]}", f"/runs/{run.pk}/", f"/campaigns/{campaign.pk}/", key
+        f"/compare/?arms={key[0]}~{key[1]}",
+        f"/runs/{run.pk}/",
+        f"/campaigns/{campaign.pk}/",
+        key,
+        third.pk,
     )
 
 

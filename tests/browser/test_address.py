@@ -77,3 +77,30 @@ def test_a_value_that_nobody_knows_is_named(opened: Opener, places: Places) -> N
     expect(notice).to_be_visible()
     notice.get_by_role("link").click()
     expect(notice).to_have_count(0)
+
+
+def three(places: Places) -> str:
+    """The address of the two arms and of the third, which is beside them."""
+    return f"{places.compare}~{places.third}"
+
+
+def test_a_fold_fetches_its_tables_once_and_keeps_the_focus(opened: Opener, places: Places) -> None:
+    page = opened(three(places))
+    fold = page.locator("#fold-levels-c")
+    expect(page.locator("#levels table.levels")).to_have_count(1)
+    fold.focus()
+    fold.press("Enter")
+    expect(page.locator("#levels details.folded table.levels")).to_be_visible()
+    expect(page.locator("#levels table.levels")).to_have_count(2)
+    expect(fold).to_be_focused()
+    expect(page).to_have_url(re.compile(re.escape(three(places)) + "$"))
+    fold.press("Enter")
+    expect(page.locator("#levels details.folded table.levels")).to_be_hidden()
+
+
+def test_without_scripts_a_fold_leads_to_its_arm(opened: Opener, places: Places) -> None:
+    page = opened(three(places), java_script_enabled=False)
+    page.locator("#fold-levels-c").click()
+    expect(page).to_have_url(re.compile("arm=C#levels"))
+    expect(page.locator("#levels h2")).to_contain_text("steps=3")
+    expect(page.locator("#fold-levels-b")).to_be_visible()

@@ -45,10 +45,15 @@ def test_axe_is_the_file_that_was_reviewed() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation(opened: Opener, places: Places, scheme: str) -> None:
+    many = opened(f"{places.compare}~{places.third}", color_scheme=scheme)
+    found = {"three arms": violations(many)}
+    many.locator("#fold-levels-c").click()
+    many.locator("details.folded table").wait_for()
+    found["three arms, unfolded"] = violations(many)
     compare = opened(places.compare + "&open=16", color_scheme=scheme)
     compare.locator(".js-plotly-plot").first.wait_for()
     compare.locator(".uplot").wait_for()
-    found = {"compare": violations(compare)}
+    found["compare"] = violations(compare)
     address = share(compare)
     found["share dialog"] = violations(compare)
     compare.keyboard.press("Escape")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from datetime import timedelta
@@ -170,6 +171,31 @@ def test_of_many_arms_one_is_looked_at(member: Client, arms: tuple[Arm, Arm]) ->
     assert rows(shown) == ["1", "16", "64"]
     assert "3,000" in row(shown, 16) and "+200 %" in row(shown, 16)
     assert "All arms" in shown
+
+
+def test_the_others_levels_are_asked_for_when_their_fold_is_opened(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    third = make_arm(arms[0].campaign, "steps=3", steps=3)
+    make_level(make_attempt(make_run(third)), 16, 3000.0)
+    shown = page(member, (*arms, third), "&metric=user_tps&sort=factor")
+    [fold] = re.findall(r'<p class="fold".*?</p>', table(shown))
+    assert "steps=3</b> against steps=1" in fold
+    asked = re.findall(r'(?:href|hx-get)="([^"]+)"', fold)
+    look, alone = (html.unescape(address) for address in asked)
+    assert "sort=factor" in look and "metric=user_tps" in look and look.endswith("#levels")
+    plain = text(member.get(f"/compare/{look.partition('#')[0]}"))
+    assert "3,000" not in table(shown) and "per user" in table(plain)
+    assert 'aria-current="true">steps=3</a>' in plain
+    opened = text(member.get(alone))
+    assert opened.startswith("<details") and "3,000" in opened and "+200 %" in opened
+    assert 'id="l16"' not in opened  # that is the row of the arm that is looked at
+
+
+def test_a_fold_of_no_arm_or_of_nothing_is_not_found(member: Client, arms: tuple[Arm, Arm]) -> None:
+    key = f"{arms[0].pk}~{arms[1].pk}"
+    for path in (f"levels/?arms={key}&arm=A", f"levels/?arms={key}", f"keys/?arms={key}&arm=B"):
+        assert member.get(f"/compare/folds/{path}").status_code == 404
 
 
 def test_everything_equal_is_a_result(member: Client) -> None:
