@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from django.conf import settings
 from django.template.loader import get_template
 from django.urls import reverse
@@ -12,6 +10,6 @@ from django.urls import reverse
 def load_pages() -> None:
     """Import every view, and compile every template of ``templates/``."""
     reverse("overview")
-    for folder in settings.TEMPLATES[0]["DIRS"]:
-        for path in sorted(Path(folder).rglob("*.html")):
-            get_template(str(path.relative_to(folder)))
+    folder = settings.BASE_DIR / "templates"
+    for path in sorted(folder.rglob("*.html")):
+        get_template(str(path.relative_to(folder)))
