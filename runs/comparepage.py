@@ -19,6 +19,7 @@ from runs.gains import Why, why
 from runs.gaps import gaps_of
 from runs.leveltable import level_table
 from runs.metrics.noise import Noise
+from runs.metrics.sentence import listed
 from runs.metrics.wording import DIRECTED, Word
 from runs.models import Arm
 from runs.plans import looks_of_comparison
@@ -68,10 +69,15 @@ class PairView:
 
     @property
     def assumed(self) -> str:
-        """The noise that is a rule of thumb, where the host has no history."""
-        noises = [v.noise for v in self.pair.judged.judgement.levels if v.noise]
-        assumed = next((noise for noise in noises if noise.assumed), None)
-        return f"assumed noise {assumed.sd * 100:.2g} %" if assumed else ""
+        """The noise that is a rule of thumb, and at which levels where the host tells some."""
+        found = self.pair.judged.judgement
+        told = [(level, level.noise) for level in found.levels if level.noise]
+        assumed = [(level, noise) for level, noise in told if noise.assumed]
+        if not assumed:
+            return ""
+        words = f"assumed noise {assumed[0][1].sd * 100:.2g} %"
+        everywhere = len(assumed) == len(told) and (found.sweep.noise or assumed[0][1]).assumed
+        return words if everywhere else f"{words} at {listed(v.concurrency for v, _ in assumed)}"
 
     @property
     def incomparable(self) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from runs.grid.cells import Cell, Grid, Row
 from runs.metrics.compare import SMALL
+from runs.metrics.sentence import listed
 from runs.metrics.shown import change, tps
 from runs.models import Arm
 
@@ -32,7 +33,7 @@ def _ties(rows: Sequence[Row], base: Arm) -> str:
             continue
         by = "" if base in arms else _by([c for row in at for c in _front(row)[0]])
         against = f"{by} against {base}" if by else ""
-        sentences.append(f"{_listed(arms)} are alike and ahead at {_levels(at)}{against}.")
+        sentences.append(f"{listed(arms)} are alike and ahead at {_levels(at)}{against}.")
     return " ".join(sentences)
 
 
@@ -111,12 +112,7 @@ def _by(cells: Sequence[Cell]) -> str:
 
 
 def _levels(rows: Sequence[Row]) -> str:
-    return _listed([row.concurrency for row in rows])
-
-
-def _listed(things: Sequence[object]) -> str:
-    words = [str(thing) for thing in things]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return listed(row.concurrency for row in rows)
 
 
 def _single(led: Sequence[tuple[Row, Cell]]) -> bool:

@@ -124,10 +124,12 @@ def _by_level(levels: Sequence[Verdict]) -> str:
     for level in levels:
         if level.word is not Word.NOT_MEASURED:
             said.setdefault(level.text, []).append(str(level.concurrency))
-    return ", ".join(f"{text} at {_and(where)}" for text, where in said.items())
+    return ", ".join(f"{text} at {listed(where)}" for text, where in said.items())
 
 
-def _and(words: Sequence[str]) -> str:
+def listed(things: Iterable[object]) -> str:
+    """ "1, 16 and 32"."""
+    words = [str(thing) for thing in things]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 

@@ -223,8 +223,19 @@ def test_several_launches_have_words_and_intervals(member: Client, arms: tuple[A
     assert "likely better at 1, cannot tell at 32" in shown
     assert "a hint" not in shown
     assert "95 % interval" in shown and "Noise assumed: 1.5 % a launch" in shown
+    assert "assumed noise 1.5 %</span>" in shown
     assert 'class="tile up"' in shown and 'class="tile unsure"' in shown
     assert re.search(r"about \d+ more repeats", shown)
+
+
+def test_noise_that_is_assumed_at_some_levels_names_them(
+    member: Client, arms: tuple[Arm, Arm]
+) -> None:
+    past = make_arm(make_campaign("earlier"), "earlier", steps=3, workload=arms[0].workload)
+    for spread in (1.0, 1.01, 0.99, 1.005, 0.995):
+        make_measured_run(past, {1: 100.0 * spread})
+    three_each(arms)
+    assert "assumed noise 1.5 % at 32</span>" in page(member, arms)
 
 
 def test_a_shared_copy_keeps_the_words(member: Client, arms: tuple[Arm, Arm]) -> None:
