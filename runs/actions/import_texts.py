@@ -13,7 +13,7 @@ from runs.actions.large_log import is_streamed
 from runs.actions.launch import Refused
 from runs.actions.pieces import Pieces
 from runs.actions.store_plan import Texts, store_plan
-from runs.actions.texts import Source, read_source
+from runs.actions.texts import PASTED, Source, read_source
 from runs.intake import storable
 from runs.intake.build import plan
 from runs.intake.plan import NO_HINTS, Hints, Plan, Text
@@ -81,7 +81,7 @@ def question_of(sources: Sequence[Source]) -> str:
     first = sources[0].name
     if len(sources) > 1:
         return f"What do {first} and {len(sources) - 1} more say?"
-    return f"What does {first} say?"
+    return f"What does {'the ' * (first == PASTED)}{first} say?"
 
 
 def texts_told(texts: Sequence[Text]) -> dict[str, Any]:

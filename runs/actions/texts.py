@@ -16,6 +16,7 @@ from runs.readers.text import read, read_file
 
 # A longer log is stored piece by piece: reading one of this size takes about 200 MB of memory.
 LARGE = 32 * 2**20
+PASTED = "pasted text"  # the name of a text that came without a file
 BLOCK = 16 * LogChunk.LIMIT  # bytes that are read and stored at once
 
 

@@ -9,8 +9,9 @@ from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
+from runs.actions.texts import PASTED
+
 NAME = 120  # characters of a file's name that are kept
-PASTED = "pasted text"  # the name of a text that came without a file
 MOST = 40  # files at once: a sweep has one log and a result for each of its levels
 
 

@@ -235,6 +235,7 @@ def _counts(rows: Sequence[Row]) -> str:
     )
     total = sum(kinds.values())
     if kinds["measured"] == total:
-        return f"all {total} cells complete" if total else "no level measured"
+        every = f"all {total} cells" if total > 1 else "its cell"
+        return f"{every} complete" if total else "no level measured"
     rest = [f"{n} {WORDS[kind]}" for kind, n in kinds.items() if kind != "measured"]
     return ", ".join([f"{kinds['measured']} of {total} cells complete", *rest])

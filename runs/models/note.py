@@ -10,7 +10,7 @@ from django.urls import reverse
 from runs.models.campaign import Arm, Campaign
 from runs.models.run import Run
 
-THINGS = ("campaign", "arm", "run", "comparison", "host")
+THINGS = ("campaign", "arm", "run", "comparison__campaign", "host")
 
 
 class NoteQuerySet(models.QuerySet["Note"]):

@@ -19,10 +19,10 @@ from runs.actions.import_job import begin_import
 from runs.actions.import_large import nothing_in
 from runs.actions.import_texts import import_texts, summary_of
 from runs.actions.launch import Refused, why_not_launchable
-from runs.actions.texts import read_beginning, read_source
+from runs.actions.texts import PASTED, read_beginning, read_source
 from runs.engines.base import Sample
 from runs.engines.redact import redact_text
-from runs.forms.importing import PASTED, ImportForm
+from runs.forms.importing import ImportForm
 from runs.forms.initial import initial_of
 from runs.intake import names
 from runs.intake.about import about_rows

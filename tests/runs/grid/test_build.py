@@ -128,6 +128,12 @@ def test_an_arm_that_has_no_such_level_caps_nothing_there() -> None:
     ]
 
 
+def test_one_cell_is_not_called_all() -> None:
+    campaign = make_campaign()
+    make_measured_run(make_arm(campaign, "a", workload=make_workload((4,))), {4: 400.0})
+    assert grid_of(campaign).counts == "its cell complete"
+
+
 def test_a_queued_run_says_why_it_waits_once() -> None:
     campaign = two_arms()
     make_run(campaign.arms.first(), state=State.QUEUED, waiting_for="llm-two is held by run 9")

@@ -57,6 +57,15 @@ def test_the_other_metric_is_one_click_away(member: Client, campaign: Campaign) 
     assert "tok/s per user, mean of launches" in page_of(member, campaign, "?metric=user")
 
 
+def test_of_seven_arms_the_button_offers_the_first_six(member: Client, campaign: Campaign) -> None:
+    workload = campaign.arms.first().workload
+    for steps in range(3, 7):
+        make_arm(campaign, f"steps={steps}", workload=workload)
+    assert "All 6 arms" in page_of(member, campaign)
+    make_arm(campaign, "steps=7", workload=workload)
+    assert "The first 6 arms" in page_of(member, campaign)
+
+
 def test_arms_can_be_compared_and_run_again(member: Client, campaign: Campaign) -> None:
     one, two = campaign.arms.all()
     page = page_of(member, campaign)

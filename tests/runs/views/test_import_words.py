@@ -58,7 +58,7 @@ def test_question_and_name_are_kept_as_they_were_typed(member: Client) -> None:
 
 
 def test_without_names_the_texts_own_are_taken(member: Client) -> None:
-    assert keep(member, LOG, question=" ", arm="").question == "What does pasted text say?"
+    assert keep(member, LOG, question=" ", arm="").question == "What does the pasted text say?"
 
 
 def test_several_arms_keep_the_names_that_the_text_gives(member: Client) -> None:

@@ -136,6 +136,14 @@ def test_a_rail_offers_the_things_a_note_may_hang_on(run: Run) -> None:
     assert choices == ["this comparison", "steps=1", "steps=2", "host llm-two"]
 
 
+def test_the_list_tells_the_question_of_a_comparison(member: Client, run: Run) -> None:
+    comparison = Comparison.objects.create(campaign=run.campaign, key=f"{run.arm_id}")
+    make_note("Temperature 0 flatters.", comparison=comparison)
+    shown = text(member.get("/notes/"))
+    assert f'<a href="{run.campaign.get_absolute_url()}">{run.campaign.question}</a>' in shown
+    assert f'on a <a href="{comparison.get_absolute_url()}">comparison</a>' in shown
+
+
 def test_the_list_finds_by_kind_and_text(member: Client, run: Run) -> None:
     make_note("Kernels do not help.", run=run, kind="dead-end")
     make_note("Steps do help.", campaign=run.campaign, kind="finding")
