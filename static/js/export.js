@@ -1,11 +1,11 @@
-// Menus of files: they close on Escape and by a click elsewhere, and text is copied at a click.
+// Menus of files: they close on Escape, by a choice and by a click elsewhere; text is copied at a click.
 
 for (const item of document.querySelectorAll("[data-with-script]")) item.hidden = false;
 
 const open = () => document.querySelectorAll("details.menu[open]");
 
 document.addEventListener("click", (event) => {
-  for (const menu of open()) if (!menu.contains(event.target)) menu.open = false;
+  for (const menu of open()) if (!menu.contains(event.target) || event.target.closest("a")) menu.open = false;
 });
 
 document.addEventListener("keydown", (event) => {

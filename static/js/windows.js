@@ -4,6 +4,9 @@ import { color } from "./palette.js";
 const ROOM = 56; // px: in a narrower window two handles would lie on each other
 const LEAST = 0.1; // s: the form tells tenths
 
+/** Seconds as the form tells them; what is rounded to nothing has no sign. */
+const tenths = (seconds) => (Math.round(seconds * 10) / 10 || 0).toFixed(1);
+
 const formOf = (index) => document.querySelector(`[data-window="${index}"]`);
 
 export class Windows {
@@ -99,7 +102,7 @@ export class Windows {
     const there = u.over.querySelector(`[data-handle="${name}"]`);
     const handle = there ?? this.made(u, level, side, name);
     const zero = Number(box.dataset.zero);
-    const seconds = (this.span(level)[side] - zero).toFixed(1);
+    const seconds = tenths(this.span(level)[side] - zero);
     handle.style.left = `${left}px`;
     handle.classList.toggle("held", this.moved.has(level.index));
     handle.setAttribute("aria-valuemin", "0");
@@ -172,7 +175,7 @@ export class Windows {
     span[side] = Math.min(Math.max(t, low), high);
     this.moved.set(level.index, { start: span.start, end: span.end });
     box.open = true;
-    form[side].value = (span[side] - zero).toFixed(1);
+    form[side].value = tenths(span[side] - zero);
     this.redraw();
   }
 }
