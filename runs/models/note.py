@@ -10,14 +10,13 @@ from django.urls import reverse
 from runs.models.campaign import Arm, Campaign
 from runs.models.run import Run
 
-THINGS = ("campaign", "arm", "run", "comparison__campaign", "host")
+THINGS = ("campaign", "arm", "run", "comparison", "host")
 
 
 class NoteQuerySet(models.QuerySet["Note"]):
     def newest_first(self) -> NoteQuerySet:
-        return self.select_related("author", "campaign", "run", "comparison", "host").order_by(
-            "-pk"
-        )
+        things = ("campaign", "run", "comparison__campaign", "host")
+        return self.select_related("author", *things).order_by("-pk")
 
 
 def _one_thing() -> Q:
