@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from runs.models import Arm, Campaign
 from tests.browser.conftest import Opener, Places
 from tests.browser.test_shared import share
 from tests.look.test_tokens import DARK, LIGHT
@@ -80,3 +81,21 @@ def test_every_level_keeps_its_figures_on_a_phone(opened: Opener, places: Places
     page.locator("#open-4").click()
     expect(page.locator(".repeats tbody tr")).to_have_count(12)
     assert page.evaluate(STICKS_OUT) == []
+
+
+@pytest.fixture
+def longest(places: Places) -> Places:
+    """The same with names and a question as long as they may be, without a blank."""
+    for arm in Arm.objects.all():
+        Arm.objects.filter(pk=arm.pk).update(name=f"{arm.pk:06}{'W' * 114}")
+    Campaign.objects.update(question="Q" * 300)
+    return places
+
+
+def test_the_longest_names_push_nothing_out_of_a_phone(longest: Places, opened: Opener) -> None:
+    first, second = longest.arms
+    paths = [longest.campaign, longest.run, f"/compare/?arms={first}", f"/arms/{first}/rerun/"]
+    for path in [*paths, f"/compare/missing/?arms={first}~{second}"]:
+        page = opened(path, viewport={"width": 390, "height": 844})
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate(STICKS_OUT) == [], path
