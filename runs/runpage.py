@@ -48,7 +48,11 @@ FLAGS = 30  # more of them would hide the line they explain
 
 @dataclass(frozen=True)
 class LevelRow:
-    """A level of this run beside the baseline's. ``tps`` is provisional while it runs."""
+    """A level of this run beside the baseline's. ``tps`` is provisional while it runs.
+
+    It is the log's then and the baseline's is its client's, so no change is told of it; the big
+    numbers compare log with log.
+    """
 
     level: Level
     tps: float | None
@@ -259,7 +263,8 @@ def level_rows(
             told = readings(last_decode(stream), speculative=is_speculative(run.arm))
             tps, provisional = told.output_tps, True
         before = base.get(level.concurrency)
-        rows.append(LevelRow(level, tps, before, ratio(tps, before), provisional))
+        change = None if provisional else ratio(tps, before)
+        rows.append(LevelRow(level, tps, before, change, provisional))
     return rows
 
 
