@@ -31,6 +31,9 @@ OLDER = sorted((ROOT / "tests/cases/kits").glob("kit-*.pyz"))
 LOAD = {"levels": [2], "requests_per_level": 16, "max_tokens": 24, "env": {"SIM_STARTUP_S": "1.5"}}
 
 
+assert OLDER, "the kits of earlier versions belong to the repository"
+
+
 @pytest.fixture(params=OLDER, ids=lambda path: path.stem)
 def older(request: Any) -> Kit:
     data = request.param.read_bytes()
