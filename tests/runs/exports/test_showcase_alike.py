@@ -57,6 +57,8 @@ def of_page(member: Client, arms: list[Arm]) -> Told:
     if len(arms) < 2:
         return of_run_page(member, arms[0])
     page = text(member.get(f"/compare/?arms={key(arms)}"))
+    for fold in re.findall(r'hx-get="([^"]*/folds/[^"]*)"', page):
+        page += text(member.get(html.unescape(fold)))
     told = Told(words=plain(page), caveats=set(re.findall(r'id="caveat-([a-z-]+)"', page)))
     others = iter(arms[1:])
     for kind, rows in tables(page):
