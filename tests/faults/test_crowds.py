@@ -167,7 +167,11 @@ def test_f74_a_run_succeeds_where_two_may_log_in_and_a_connection_has_two_sessio
     crowd = [socket.create_connection(("127.0.0.1", narrow.host.port)) for _ in range(2)]
 
     async def meanwhile(*_: object) -> None:
-        await asyncio.sleep(2.0)  # nobody is let in until then
+        log = narrow.home.parent / "sshd.log"
+        for _ in range(200):  # nobody is let in until somebody was turned away
+            if "past MaxStartups" in log.read_text(errors="replace"):
+                break
+            await asyncio.sleep(0.1)
         for each in crowd:
             each.close()
 
