@@ -12,8 +12,7 @@ from typing import Any
 from django.db.models import F, IntegerField, Max, Min, QuerySet
 from django.db.models.functions import Cast
 
-from runs.actions.store_records import BEGUN, ENDED
-from runs.drivers.load_records import LoadReader, Request
+from runs.actions.levelrequests import requests_of
 from runs.models import Level, LogStream, Sample
 from runs.sides import Launch, Side
 
@@ -126,7 +125,7 @@ def ttft_series(sides: Sequence[Side], concurrency: int) -> list[dict[str, Any]]
             for level in launch.measured
             if level.concurrency == concurrency and launch.attempt
         ][:each]
-        read = [(launch.run.pk, _ttft(launch, level)) for launch, level in launches]
+        read = [(launch.run.pk, _ttft(level)) for launch, level in launches]
         known = [
             {"run": run, "ttft": _quantiles(values), "requests": len(values)}
             for run, values in read
@@ -137,17 +136,9 @@ def ttft_series(sides: Sequence[Side], concurrency: int) -> list[dict[str, Any]]
     return found
 
 
-def _ttft(launch: Launch, level: Level) -> list[float]:
-    stream = LogStream.objects.filter(attempt=launch.attempt, role=LogStream.Role.LOAD).first()
-    if stream is None:
-        return []
-    begin, end = level.summary.get(BEGUN, 0), level.summary.get(ENDED, stream.position)
-    records = LoadReader().feed(stream.text(begin, end))
-    return sorted(
-        record.first - record.send
-        for record in records
-        if isinstance(record, Request) and record.level == level.index and record.first is not None
-    )
+def _ttft(level: Level) -> list[float]:
+    requests = requests_of(level)
+    return sorted(each.first - each.send for each in requests if each.first is not None)
 
 
 def _quantiles(values: list[float]) -> list[float]:

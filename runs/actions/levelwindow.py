@@ -13,14 +13,14 @@ from typing import Any, cast
 from django.db import transaction
 from django.db.models import QuerySet
 
-from runs.drivers.load_records import LoadReader, Request
+from runs.actions.levelrequests import requests_of
+from runs.drivers.load_records import Request
 from runs.intake.windows import busy, mean_of
 from runs.metrics.acceptance import level_accept_len
 from runs.metrics.lines import TOLD, Row, by_passes, by_seconds, is_by_time, seconds_of
 from runs.metrics.passes import Line, factors, inside
 from runs.metrics.steady import Misplaced, Span, Steady, by_hand, steady, tokens_inside
 from runs.models import Attempt, Level, LogStream, Sample, WindowMove
-from runs.models.sample import BEGUN
 from runs.runlines import decode_passes, even_part, is_speculative
 
 # Of what `look` finds. Whoever changes a formula raises it: what is older is then found anew.
@@ -130,23 +130,11 @@ def _count_client(level: Level, window: Steady | None) -> None:
 
 
 def _answered(level: Level) -> list[Request]:
-    """The requests of the level whose stream was whole, from the stored output of our driver."""
-    stream = level.attempt.streams.filter(role=LogStream.Role.LOAD).first()
-    if stream is None:
-        return []
-    begun = level.summary.get(BEGUN, 0)
-    following = [
-        other.summary[BEGUN]
-        for other in level.attempt.levels.all()
-        if other.summary.get(BEGUN, 0) > begun
-    ]
-    text = stream.text(begun, min(following, default=stream.position))
+    """The requests of the level whose stream was whole."""
     return [
-        record
-        for record in LoadReader(begun).feed(text)
-        if isinstance(record, Request)
-        and record.level == level.index
-        and (record.error is None or record.error.get("kind") == "no-usage")
+        request
+        for request in requests_of(level)
+        if request.error is None or request.error.get("kind") == "no-usage"
     ]
 
 
@@ -241,11 +229,11 @@ def settle_import(attempt: Attempt) -> None:
 
 def measure_import(level: Level, rows: Sequence[Row]) -> None:
     """What an import's log says inside the window; of a whole run with all clients in it."""
-    lines = rows_inside(level, rows)
+    within = lines = rows_inside(level, rows)
     if level.window is not None and level.window.source == "whole run":
-        lines = list(busy(lines, level.concurrency))
+        lines = list(busy(within, level.concurrency))
     level.running_mean = mean_of([line.running for line in lines])
     level.waiting_mean = mean_of([line.waiting for line in lines])
     if level.summary.get("accept_len_by_log"):
-        level.accept_len = level_accept_len(rows_inside(level, rows))
+        level.accept_len = level_accept_len(within)
     level.save(update_fields=["running_mean", "waiting_mean", "accept_len"])
