@@ -139,7 +139,7 @@ def comparison_page(
         "folds": [_fold(view, compared, state) for view in views if view is not focus],
         "metrics": _metrics(state, focus.pair.judged.metric),
         **_charts(compared, views, state, levels),
-        "every_arm": _every_arm(compared) if len(views) > 1 else [],
+        "every_arm": _every_arm(compared, levels) if len(views) > 1 else [],
         "coverage": coverage(compared),
         "excerpts": excerpts(compared.sides),
         "commands": commands(compared),
@@ -183,10 +183,10 @@ def _fold(view: PairView, compared: Compared, state: ViewState) -> Fold:
 
 def unfolded(arms: Sequence[Arm], letter: str) -> dict[str, Any] | None:
     """What a fold opens to: the arm's ledger and levels; None if no arm but the baseline is it."""
-    compared = compare_arms(arms)
-    pair = next((each for each in compared.pairs if each.other.letter == letter), None)
-    if pair is None:
+    compared = compare_arms(arms, only=letter)
+    if not letter or not compared.pairs:
         return None
+    pair = compared.pairs[0]
     view = PairView(pair)
     plain = ViewState(arms=comparison_key(arms))
     return {
@@ -235,11 +235,11 @@ class EveryArm:
     cells: list[Cell]
 
 
-def _every_arm(compared: Compared) -> list[EveryArm]:
+def _every_arm(compared: Compared, levels: Sequence[int]) -> list[EveryArm]:
     """The headline's figure of every arm, level by level."""
     metric = compared.pairs[0].judged.metric
     found = []
-    for concurrency in sorted({c for side in compared.sides for c in side.concurrencies}):
+    for concurrency in levels:
         values = [side.mean(metric, concurrency) for side in compared.sides]
         most = max((value for value in values if value is not None), default=None)
         rows = [None, *(_row_at(pair, concurrency) for pair in compared.pairs)]
@@ -290,11 +290,12 @@ def _charts(
     base = compared.base.letter
     gains = [(base, view.pair.other.letter, view.why.gains) for view in views]
     series = comparison_series(compared.sides, noise, gains)
+    per_gpu = all(side["gpus"] for side in series)
     chosen = state.level if state.level is not None else _telling(views, levels)
     return {
         "series": series,
-        "per_gpu": all(side["gpus"] for side in series),
-        "front": front(series, "gpu" if all(side["gpus"] for side in series) else "output"),
+        "per_gpu": per_gpu,
+        "front": front(series, "gpu" if per_gpu else "output"),
         "changes": change_series(
             (view.pair.other.name, view.pair.other.letter, view.pair.judged.judgement)
             for view in views

@@ -244,13 +244,14 @@ class Compared:
         return any(side.arm.host.simulated for side in self.sides)
 
 
-def compare_arms(arms: Sequence[Arm]) -> Compared:
-    """Every arm against the first."""
+def compare_arms(arms: Sequence[Arm], *, only: str = "") -> Compared:
+    """Every arm against the first; ``only`` is the letter of the one that is wanted, if one is."""
     sides = told_apart(sides_of(arms))
     runs = [launch.run.pk for side in sides for launch in side.counted]
     given = answers(runs=runs, comparison=comparison_key(arms))
     past = past_of(arms, own=sum(len(ln.levels) for side in sides for ln in side.launches))
-    pairs = [pair(sides[0], other, given, past) for other in sides[1:]]
+    others = [side for side in sides[1:] if only in ("", side.letter)]
+    pairs = [pair(sides[0], other, given, past) for other in others]
     return Compared(sides, pairs, given)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log
-from statistics import fmean
+from statistics import geometric_mean
 
 from runs.metrics.ledger import Bar, Ledger, Told, ledger
 from runs.models import Level
@@ -128,4 +127,4 @@ def _steps(launches: Sequence[Told]) -> list[float]:
 def _mean(launches: Sequence[Told]) -> float:
     """Of those whose log counts; of all, where there is none."""
     counted = [each for each in launches if each.factors is not None] or launches
-    return exp(fmean(log(each.client_tps) for each in counted))
+    return geometric_mean([each.client_tps for each in counted])

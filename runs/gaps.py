@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,9 +36,10 @@ def missing_of(campaign: Campaign, runs: Sequence[Run]) -> MissingLaunches | Non
     if not missing:
         return None
     arms = {arm.pk: arm for arm in campaign.arms.select_related("config", "workload", "host")}
-    wanted = [arms[run.arm_id] for run in missing]
-    why = next((said for arm in wanted if (said := why_not_again(arm))), "")
-    return MissingLaunches(missing, price([(arm.workload, arm) for arm in wanted]), why)
+    wanted = Counter(run.arm_id for run in missing)
+    why = next((said for pk in wanted if (said := why_not_again(arms[pk]))), "")
+    cost = price((arms[pk].workload, arms[pk], launches) for pk, launches in wanted.items())
+    return MissingLaunches(missing, cost, why)
 
 
 def why_not_again(arm: Arm) -> str:
@@ -47,11 +49,11 @@ def why_not_again(arm: Arm) -> str:
     return "" if arm.host.can_connect else f"{arm.host} cannot be reached from here."
 
 
-def price(launches: Iterable[tuple[Workload, Arm]]) -> int | None:
-    """Minutes of one launch of each of these loads together; None unless all are known."""
-    seconds = [expected_seconds(load, arm.host) for load, arm in launches]
-    known = [each for each in seconds if each is not None]
-    return minutes(sum(known)) if known and len(known) == len(seconds) else None
+def price(wanted: Iterable[tuple[Workload, Arm, int]]) -> int | None:
+    """Minutes of so many launches of each of these loads together; None unless all are known."""
+    each = [(expected_seconds(load, arm.host), launches) for load, arm, launches in wanted]
+    known = [seconds * launches for seconds, launches in each if seconds is not None]
+    return minutes(sum(known)) if known and len(known) == len(each) else None
 
 
 @dataclass(frozen=True)
@@ -113,12 +115,10 @@ class Gaps:
 
     def minutes(self) -> int | None:
         """Of all launches together, as far as each of them is known."""
-        told = [
-            (gap.workload, gap.wanted.arm) for gap in self.gaps for _ in range(gap.wanted.launches)
-        ]
+        told = [(gap.workload, gap.wanted.arm, gap.wanted.launches) for gap in self.gaps]
         if self.confirmation:
             arms = [side.arm for side in self.confirmation.sides]
-            told += [(arm.workload, arm) for arm in arms] * self.confirmation.launches
+            told += [(arm.workload, arm, self.confirmation.launches) for arm in arms]
         return price(told)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from math import exp, fsum, log
+from statistics import geometric_mean
 from typing import Protocol, cast
 
 from django.db.models import F
@@ -86,7 +86,7 @@ class Past:
             for who, told in self.launches:
                 values = _figures([told[c] for c in levels if c in told], column)
                 if values and len(values) == len(levels):
-                    means[who].append(exp(fsum(map(log, values)) / len(levels)))
+                    means[who].append(geometric_mean(values))
             found = {who: spread_of(each) for who, each in means.items()}
             self._sweeps[column, levels] = found
         return self._sweeps[column, levels]

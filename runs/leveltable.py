@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cached_property
-from math import exp, fsum, log
+from statistics import geometric_mean
 
 from runs.answers import Answers
 from runs.comparisons import Dot, Pair, Row, spread
@@ -218,18 +218,21 @@ class LevelTable:
             return ordered
         return [replace(each, block=i // 2 + 1) for i, each in enumerate(ordered)]
 
+    @cached_property
+    def _open_verdict(self) -> Verdict | None:
+        rows = (each for each in self.every if each.concurrency == self.state.open)
+        return next((row.verdict for row in rows), None)
+
     @property
     def noise_words(self) -> str:
         """Where the noise of the open row comes from."""
-        row = next((each for each in self.every if each.concurrency == self.state.open), None)
-        noise = row.verdict.noise if row and row.verdict else None
+        noise = self._open_verdict.noise if self._open_verdict else None
         return "" if noise is None else _noise_words(noise, self.pair.judged.host)
 
     @property
     def reproduce(self) -> str:
         """The command that says the same of the open row."""
-        row = next((each for each in self.every if each.concurrency == self.state.open), None)
-        found = row.verdict if row else None
+        found = self._open_verdict
         if found is None or not found.judged:
             return ""
         noise = found.noise
@@ -348,7 +351,7 @@ def _change_of(gain: Gain) -> LevelChange:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return exp(fsum(map(log, values)) / len(values)) if values else None
+    return geometric_mean(values) if values else None
 
 
 def _dots(pair: Pair, gains: Sequence[Gain], metric: str, concurrency: int) -> list[Dot]:

@@ -6,7 +6,7 @@ Launches are the units, ratios the scale. Page, API, commands and exports all as
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean
+from statistics import fmean, geometric_mean
 
 from runs.metrics.catalogue import METRICS
 from runs.metrics.estimate import Estimate, estimate, far_off, permutation_p
@@ -333,7 +333,7 @@ def _sweep(
 
 
 def _mean(launch: Mapping[int, float], levels: Sequence[int]) -> float:
-    return math.exp(fmean(math.log(launch[level]) for level in levels))
+    return geometric_mean([launch[level] for level in levels])
 
 
 def _against(case: Case, guards: Sequence[Judgement]) -> tuple[str, ...]:

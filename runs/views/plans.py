@@ -43,10 +43,7 @@ def _queue(request: HttpRequest, campaign: Campaign) -> str:
 def compare_missing(request: HttpRequest) -> HttpResponse:
     """GET lists what a comparison lacks and what it costs; POST queues just that."""
     data = request.POST if request.method == "POST" else request.GET
-    try:
-        arms = access.get_arms(data.get("arms", ""))
-    except access.NoSuchArms as missing:
-        raise Http404(str(missing)) from None
+    arms = access.get_arms(data.get("arms", ""))
     if len(arms) < 2:
         raise Http404("One arm alone lacks nothing.")
     compared = compare_arms(arms)
