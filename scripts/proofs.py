@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from runs.models import Campaign, CaveatTest, Run, ServerConfig, Workload
 from runs.models.states import FINAL
 from runs.waterfall import percent
 from scripts.visitor import NotThere, Visitor
-from webapp.embedded.ports import is_free
+from webapp.embedded import ports
 
 LAUNCHES = 3
 # Requests that keep the faster arm busy for some 38 s at each level, so that its window is 30 s
@@ -169,7 +168,7 @@ def _measured(
     report: Report, question: str, arms: Sequence[tuple[str, int]], scale: float
 ) -> Compared:
     """Queue the launches of a campaign, wait for their end and say what they gave."""
-    port = quiet_port()
+    port = ports.quiet()
     made = [
         NewArm(name, ServerConfig(engine="sglang", model=MODEL, flags=speculating(n), port=port))
         for name, n in arms
@@ -186,13 +185,6 @@ def _measured(
     compared = compare_arms(list(campaign.arms.order_by("position")))
     _tell(report, compared.pairs[0])
     return compared
-
-
-def quiet_port() -> int:
-    """A free one where neither other demos nor outgoing connections look for theirs."""
-    ports = list(range(20_000, 28_000))
-    random.shuffle(ports)
-    return next(port for port in ports if is_free(port))
 
 
 def _workload(scale: float) -> Workload:

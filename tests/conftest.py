@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from functools import cache
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from random import SystemRandom
 from typing import Any
 
 import pytest
 
 from tests.nodes.base import NEEDED, missing
-from webapp.embedded.ports import is_free
+from webapp.embedded import ports
 from webapp.embedded.redis import running_redis
 
 NODE_PACKAGES = sorted(set(NEEDED.values()))
@@ -198,6 +197,4 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def free_port() -> int:
     """A loopback port nobody listens on, and that no outgoing connection is given meanwhile."""
-    chance = SystemRandom()  # not the seeded one: two workers would try the same ports
-    tried = (chance.randrange(20_000, 30_000) for _ in range(1000))
-    return next(port for port in tried if is_free(port))
+    return ports.quiet()

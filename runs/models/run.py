@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
@@ -25,12 +25,6 @@ class RunQuerySet(models.QuerySet["Run"]):
 
     def unfinished(self) -> RunQuerySet:
         return self.exclude(state__in=FINAL)
-
-    def unclaimed(self, now: datetime) -> RunQuerySet:
-        """Runs that a conductor may take: queued or active, with no live claim on them."""
-        return self.unfinished().filter(
-            Q(claim_expires_at=None) | Q(claim_expires_at__lt=now), due_at__lte=now
-        )
 
     def for_lists(self) -> RunQuerySet:
         whole = self.filter(campaign__importing_since=None)

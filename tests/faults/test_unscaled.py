@@ -49,6 +49,17 @@ def done(run: Run, kind: str) -> bool:
     return Operation.objects.filter(attempt__run=run, kind=kind, state="done").exists()
 
 
+def is_repeated(scene: Scene, stack: Stack, failpoint: str) -> None:
+    """An order whose worker is killed at ``failpoint`` is carried out by another, once."""
+    run, kind = scene.run(), failpoint.partition(".")[0]
+    victim = stack.worker(armed=f"{failpoint}=sigkill")
+    stack.conductor()
+    dead_at(stack, victim, failpoint)
+    stack.worker(name="w2")
+    took(stack, f"{kind} is done", lambda: done(run, kind), REPEATED_S)
+    ends_well(scene, stack, run)
+
+
 def test_f1_a_claim_of_a_killed_conductor_passes_on(scene: Scene, stack: Stack) -> None:
     run = scene.run()
     first = stack.conductor(name="first")
@@ -64,23 +75,11 @@ def test_f1_a_claim_of_a_killed_conductor_passes_on(scene: Scene, stack: Stack) 
 def test_f2_a_start_whose_worker_was_killed_is_repeated_and_is_one(
     scene: Scene, stack: Stack, failpoint: str
 ) -> None:
-    run = scene.run()
-    victim = stack.worker(armed=f"{failpoint}=sigkill")
-    stack.conductor()
-    dead_at(stack, victim, failpoint)
-    stack.worker(name="w2")
-    took(stack, "F2 the server is started", lambda: done(run, "start-server"), REPEATED_S)
-    ends_well(scene, stack, run)
+    is_repeated(scene, stack, failpoint)
 
 
 def test_f3_a_load_whose_worker_was_killed_is_found_again(scene: Scene, stack: Stack) -> None:
-    run = scene.run()
-    victim = stack.worker(armed="start-load.carried-out=sigkill")
-    stack.conductor()
-    dead_at(stack, victim, "start-load.carried-out")
-    stack.worker(name="w2")
-    took(stack, "F3 the load is recorded", lambda: done(run, "start-load"), REPEATED_S)
-    ends_well(scene, stack, run)
+    is_repeated(scene, stack, "start-load.carried-out")
 
 
 def test_f4_a_log_is_read_on_where_the_killed_conductor_was(scene: Scene, stack: Stack) -> None:

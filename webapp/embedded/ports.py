@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+from random import SystemRandom
 
 LOOPBACK = "127.0.0.1"
+QUIET = (20_000, 30_000)
 
 
 def is_free(port: int) -> bool:
@@ -32,6 +34,13 @@ def any_free() -> int:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
     return port
+
+
+def quiet() -> int:
+    """A free one below those that outgoing connections are given, so nobody takes it meanwhile."""
+    chance = SystemRandom()  # a seeded one would try the same ports in every process
+    tried = (chance.randrange(*QUIET) for _ in range(1000))
+    return next(port for port in tried if is_free(port))
 
 
 def choose(wanted: int) -> int:
