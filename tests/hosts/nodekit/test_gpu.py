@@ -289,7 +289,8 @@ def test_a_process_whose_memory_is_not_told_is_counted_all_the_same(cards: Cards
         process = cards.first("processes")["processes"][0]
         assert (process["ours"], process["memory_bytes"]) == (False, None)
         assert process["name"]  # the kernel's name, since the driver tells none
-        wait_for(lambda: cards.lines("gpu")[-1]["strangers"])
+        # the list of processes is told before the first sample
+        wait_for(lambda: any(line["strangers"] for line in cards.lines("gpu")[-1:]))
         assert cards.lines("gpu")[-1]["strangers_mib"] is None
         stranger.communicate(b"", timeout=20)
 
