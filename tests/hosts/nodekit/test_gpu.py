@@ -81,6 +81,17 @@ class Cards:
         found: list[dict[str, Any]] = wait_for(lambda: self.lines(kind))
         return found[0]
 
+    def with_strangers(self, *gpus: int) -> dict[int, dict[str, Any]]:
+        """The newest sample of each GPU, as soon as the processes on all of them are known."""
+
+        def newest() -> dict[int, dict[str, Any]] | None:
+            rows = {line["gpu"]: line for line in self.lines("gpu")}
+            known = [gpu for gpu, row in rows.items() if row["strangers"] is not None]
+            return rows if known == list(gpus) else None
+
+        found: dict[int, dict[str, Any]] = wait_for(newest)
+        return found
+
     def stop(self) -> dict[str, Any]:
         fence = claim(1)
         stopped = self.node.call("stop", self.node.job(role="gpu", fence=fence, grace_s=3.0))
@@ -108,8 +119,7 @@ def test_a_row_says_clocks_power_heat_memory_and_why_it_is_slow(cards: Cards) ->
     before = time.time()
     cards.sample()
     wait_for(lambda: len(cards.lines("gpu")) >= 3)
-    wait_for(lambda: cards.lines("gpu")[-1]["strangers"] is not None)
-    hello, row = cards.lines("hello")[0], cards.lines("gpu")[-1]
+    hello, row = cards.lines("hello")[0], cards.with_strangers(0)[0]
     assert hello["driver"] == "570.86.15"
     assert hello["gpus"] == [
         {
@@ -270,8 +280,7 @@ def test_strangers_are_told_from_the_runs_own_server(cards: Cards, tmp_path: Pat
         assert told[2]["memory_bytes"] == 2 * 2**30
         assert told[2]["user"]
         assert told[3]["user"] is None
-        wait_for(lambda: cards.lines("gpu")[-1]["strangers"] is not None)
-        last = {line["gpu"]: line for line in cards.lines("gpu")[-4:]}
+        last = cards.with_strangers(0, 1)
         assert (last[0]["strangers"], last[0]["strangers_mib"]) == (1, 2048)
         assert (last[1]["strangers"], last[1]["strangers_mib"]) == (0, 0)
         wait_for(lambda: len(cards.calls("compute-apps")) > 2)
@@ -289,9 +298,8 @@ def test_a_process_whose_memory_is_not_told_is_counted_all_the_same(cards: Cards
         process = cards.first("processes")["processes"][0]
         assert (process["ours"], process["memory_bytes"]) == (False, None)
         assert process["name"]  # the kernel's name, since the driver tells none
-        # the list of processes is told before the first sample
-        wait_for(lambda: any(line["strangers"] for line in cards.lines("gpu")[-1:]))
-        assert cards.lines("gpu")[-1]["strangers_mib"] is None
+        last = cards.with_strangers(0)[0]
+        assert (last["strangers"], last["strangers_mib"]) == (1, None)
         stranger.communicate(b"", timeout=20)
 
 
