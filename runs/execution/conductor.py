@@ -105,6 +105,7 @@ class Conductor:
         story = await sync_to_async(Story)(run, self.links, self.name)
         try:
             await (late.correct(story) if run.state == State.LOST else execute(story))
+            log.info("%s: %s is over: %s %s", self.name, run, run.state, run.reason)
         except (ClaimLost, Overtaken) as error:
             log.warning("%s: %s", self.name, error)
         except database.TROUBLE:

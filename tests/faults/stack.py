@@ -44,6 +44,11 @@ class Started:
     def said(self) -> str:
         return self.log.read_text(errors="replace")
 
+    def last_words(self) -> str:
+        """What it said at the end; a worker's every sign of life would drown the rest."""
+        lines = self.said().splitlines()
+        return "\n".join(line for line in lines if "answer_canary" not in line)[-3000:]
+
     def signal(self, number: int) -> None:
         """To all of it: a worker has a pool below itself."""
         try:
@@ -111,8 +116,9 @@ class Stack:
         return seconds + SILENCE_S * (1 - self.scale)
 
     def words(self) -> str:
-        """The last of what everybody said; for the message of a test that failed."""
-        return "\n".join(f"-- {each.log.name}\n{each.said()[-3000:]}" for each in self.started)
+        """Where the runs stand and the last of what everybody said; for a test that failed."""
+        said = [f"-- {each.log.name}\n{each.last_words()}" for each in self.started]
+        return "\n".join([*map(standing, Run.objects.all()), *said])
 
     def until(self, what: str, look: Callable[[], object], seconds: float = WAIT_S) -> None:
         deadline = time.monotonic() + seconds
@@ -127,6 +133,17 @@ class Stack:
     def until_final(self, run: Run, seconds: float = WAIT_S) -> Run:
         self.until(f"ended: {run}", lambda: Run.objects.get(pk=run.pk).is_final, seconds)
         return Run.objects.get(pk=run.pk)
+
+
+def standing(run: Run) -> str:
+    """The run, its operations and its logs in a few lines."""
+    operations = Operation.objects.filter(attempt__run=run).order_by("pk")
+    streams = LogStream.objects.filter(attempt__run=run)
+    return "\n  ".join([
+        f"{run}: {run.state}, link {run.link or 'ok'}, claim {run.claim_holder} {run.claim_epoch}",
+        *(f"{each.kind} {each.n}: {each.state} {each.reason} {each.error}" for each in operations),
+        *(f"{each.role}: {each.position} bytes" for each in streams),
+    ])  # fmt: skip
 
 
 def state_of(run: Run) -> str:
