@@ -25,7 +25,7 @@ from django.db import connections
 from hosts.fingerprint import fingerprint
 from hosts.models import Host, HostKey, HostLease
 from hosts.nodekit.failpoints import Failpoint
-from hosts.nodekit.proc import look
+from hosts.nodekit.proc import living, look
 from hosts.pool import POOL
 from runs.actions.launch import NewArm, launch_campaign
 from runs.execution.conductor import Conductor
@@ -119,6 +119,14 @@ def end_jobs(home: Path) -> None:
         time.sleep(0.05)
 
 
+def until_nobody_is_served(node: demo.DemoProcess) -> None:
+    """A call of a process that was killed lives on for a moment, and may yet write its fence."""
+    until = time.monotonic() + 10
+    while calls := [each for each in living() if each.ppid == node.process.pid]:
+        assert time.monotonic() < until, f"the node still serves {calls}"
+        time.sleep(0.02)
+
+
 def _leaders(home: Path) -> list[int]:
     """The groups of the jobs that still live."""
     found = []
@@ -134,6 +142,7 @@ def _leaders(home: Path) -> list[int]:
 @pytest.fixture
 def scene(transactional_db: None, node: demo.DemoProcess, free_port: int) -> Iterator[Scene]:
     target = node.target
+    until_nobody_is_served(node)
     end_jobs(node.home)
     # each test has a database of its own, and with it is another installation
     (node.home / ".local/state/throughline/fence/host").unlink(missing_ok=True)
