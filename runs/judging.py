@@ -91,11 +91,13 @@ def judge(
     *,
     past: Past | None = None,
     anyway: bool = False,
+    exploratory: bool = False,
 ) -> Judged:
     """Judge ``other`` against ``base``. Launches count in the order in which they were started.
 
     ``given`` are the answers to caveats: one that was dismissed blocks no word. ``anyway``: the
     load differs on purpose. ``past`` is of these arms and maybe others; else it is asked for.
+    ``exploratory``: a figure beside the headline.
     """
     before, after = _in_order(base), _in_order(other)
     paired = in_blocks(before, after)
@@ -118,6 +120,7 @@ def judge(
         blocking=blocking(caveat_groups([base, other], given), metric),
         looks=looks,
         unsafe=unsafe,
+        exploratory=exploratory,
     )
     return Judged(metric, verdict(case), paired, base.arm.host.name)
 

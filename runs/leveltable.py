@@ -325,12 +325,13 @@ def _judged(
 ) -> tuple[Judgement, dict[int, LevelChange]]:
     if metric in FIGURES:
         changes = of_metric(pair.changes, metric)
-        found = judge(pair.base, pair.other, metric, given).judgement
+        found = judge(pair.base, pair.other, metric, given, exploratory=True).judgement
         return found, {change.concurrency: change for change in changes}
     case = Case(
         before=_by_launch([(g.concurrency, g.steps[0]) for g in gains]),
         after=_by_launch([(g.concurrency, g.steps[1]) for g in gains]),
         metric=STEPS,
+        exploratory=True,
     )
     changes = [_change_of(gain) for gain in gains]
     return verdict(case), {change.concurrency: change for change in changes}

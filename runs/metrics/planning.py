@@ -63,3 +63,13 @@ def holm(ps: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(ps) - rank) * ps[i]))
         adjusted[i] = highest
     return adjusted
+
+
+def benjamini_hochberg(ps: Sequence[float]) -> list[float]:
+    """Adjust p values so that a given share of what is found is false: weaker than `holm`."""
+    order = sorted(range(len(ps)), key=lambda i: ps[i], reverse=True)
+    adjusted, lowest = [0.0] * len(ps), 1.0
+    for passed, i in enumerate(order):
+        lowest = min(lowest, ps[i] * len(ps) / (len(ps) - passed))
+        adjusted[i] = lowest
+    return adjusted

@@ -12,7 +12,7 @@ from runs.metrics.catalogue import METRICS
 from runs.metrics.estimate import Estimate, estimate, far_off, permutation_p
 from runs.metrics.format import rounded
 from runs.metrics.noise import Noise, assumed_noise
-from runs.metrics.planning import ALPHA, alpha_of, holm, repeats_needed
+from runs.metrics.planning import ALPHA, alpha_of, benjamini_hochberg, holm, repeats_needed
 from runs.metrics.special import t_quantile
 from runs.metrics.wording import BETTER, DIRECTED, MATTERS, WORSE, Word
 
@@ -21,6 +21,7 @@ MOST_FAILED = 0.005
 # A t test that is this sure is checked by permutation; one that is this unsure contradicts it.
 _SURE, _UNSURE = 0.01, 0.1
 _CHECKED_FROM = 4
+_FOUND_FALSE = 0.1  # share of what is found beside the headline that may be false
 _FEW = 2  # launches per arm that make a word "likely" at most
 
 
@@ -43,7 +44,8 @@ class Case:
     the plan looks at the results. `guards` are other metrics that may not get worse; `at_rate`
     is such a metric at the rate that the baseline achieved, and what is not worse there is the
     price of serving more, no loss. `delta` is
-    the smallest change that matters; by default the metric's.
+    the smallest change that matters; by default the metric's. What is `exploratory` was looked at
+    beside the headline: over its levels one finding in ten may be false.
     """
 
     before: Sequence[Mapping[int, float]]
@@ -59,6 +61,7 @@ class Case:
     unsafe: Mapping[int, str] = field(default_factory=dict)
     guards: Sequence["Case"] = ()
     at_rate: "Case | None" = None
+    exploratory: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +129,8 @@ def verdict(case: Case) -> Judgement:
     concurrencies = sorted({level for launch in (*case.before, *case.after) for level in launch})
     told = [_Told.at(case, concurrency) for concurrency in concurrencies]
     ps = [one.estimate.p for one in told if one.estimate is not None]
-    rules, adjusted = _Rules(case, tests=len(ps)), iter(holm(ps))
+    adjust = benjamini_hochberg if case.exploratory else holm
+    rules, adjusted = _Rules(case, tests=len(ps)), iter(adjust(ps))
     levels = tuple(
         rules.judge(one, next(adjusted) if one.estimate else None, case.unsafe.get(concurrency))
         for one, concurrency in zip(told, concurrencies, strict=True)
@@ -194,6 +198,7 @@ class _Rules:
         self.case = case
         self.delta = smallest_that_matters(case.metric) if case.delta is None else case.delta
         self.alpha = alpha_of(case.looks)
+        self.most_p = _FOUND_FALSE if case.exploratory else self.alpha
         self.tests = max(1, tests)
         better = METRICS[case.metric].better if case.metric in METRICS else "up"
         if better is None:
@@ -248,7 +253,7 @@ class _Rules:
     def _directed(self, found: Estimate, adjusted: float, tests: int) -> Word | None:
         """Better or worse, mirrored: `d` is turned so that above zero is good."""
         d, limit = self.sign * found.d, math.log1p(self.delta)
-        if abs(d) <= found.half_width(self.alpha) or adjusted >= self.alpha:
+        if abs(d) <= found.half_width(self.alpha) or adjusted >= self.most_p:
             return None
         better = d > 0
         if abs(d) - found.half_width(self.alpha / tests) > limit:

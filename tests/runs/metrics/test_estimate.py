@@ -7,7 +7,13 @@ import pytest
 
 from runs.metrics.estimate import estimate, far_off, permutation_p
 from runs.metrics.noise import Noise, assumed_noise, noise_of, pooled, spread_of
-from runs.metrics.planning import alpha_of, holm, repeats_needed, resolution
+from runs.metrics.planning import (
+    alpha_of,
+    benjamini_hochberg,
+    holm,
+    repeats_needed,
+    resolution,
+)
 
 A, B = (3742, 3801, 3768), (3905, 3871, 3948)
 KNOWN = Noise(0.012, 8)
@@ -80,6 +86,13 @@ def test_holm() -> None:
     assert told == pytest.approx([0.020, 0.060, 0.060, 0.25, 0.044])
     assert holm([0.6, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
+
+
+def test_benjamini_hochberg() -> None:
+    told = benjamini_hochberg([0.004, 0.020, 0.030, 0.25, 0.011])
+    assert told == pytest.approx([0.020, 0.1 / 3, 0.0375, 0.25, 0.0275])
+    assert benjamini_hochberg([0.6, 0.9]) == [0.9, 0.9]
+    assert benjamini_hochberg([]) == []
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,24 @@ def test_many_levels_ask_for_more_of_each() -> None:
     assert alone.sweep.word is Word.BETTER
 
 
+def test_beside_the_headline_one_find_in_ten_may_be_false() -> None:
+    """Three of six levels at p of 0.02: too little for Holm, enough to suggest something."""
+    levels = (1, 4, 8, 16, 32, 64)
+    before = [dict.fromkeys(levels, value) for value in (100.0, 101.0, 99.0)]
+    after = [
+        {level: value * (1.025 if level > 8 else 1.0) for level, value in launch.items()}
+        for launch in before
+    ]
+    case = Case(before, after, noise=dict.fromkeys(levels, KNOWN))
+    at, suggested = verdict(case).at(16), verdict(replace(case, exploratory=True)).at(16)
+    assert at is not None and suggested is not None
+    assert (at.p, at.low, at.high) == (suggested.p, suggested.low, suggested.high)
+    assert at.word is Word.CANNOT_TELL
+    assert suggested.word is Word.BETTER
+    strict = verdict(replace(case, exploratory=True)).at(1)
+    assert strict is not None and strict.word in (Word.SAME, Word.CANNOT_TELL)
+
+
 def test_clearly_better_must_hold_for_all_levels_at_once() -> None:
     levels = (1, 4, 8, 16, 32, 64)
     before = [dict.fromkeys(levels, value) for value in (100.0, 101.0, 99.0)]
