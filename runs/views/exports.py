@@ -17,7 +17,7 @@ from runs.exports import FORMATS, Format
 from runs.exports.picture import as_picture
 from runs.models import ShareLink
 from runs.snapshots import completed, notes_around, snapshot
-from runs.views.share import gone, sealed
+from runs.views.share import gone, limited, sealed
 
 BY_SUFFIX = {each.suffix: each for each in FORMATS.values()}
 
@@ -37,6 +37,7 @@ def compare_export(request: HttpRequest, suffix: str) -> HttpResponse:
 @login_not_required
 @csrf_exempt
 @require_safe
+@limited
 def shared_export(request: HttpRequest, token: str, suffix: str) -> HttpResponse:
     """The frozen copy of a link as a file. Nothing of the session is read."""
     form = _format(suffix)
@@ -51,6 +52,7 @@ def shared_export(request: HttpRequest, token: str, suffix: str) -> HttpResponse
 @login_not_required
 @csrf_exempt
 @require_safe
+@limited
 def shared_picture(request: HttpRequest, token: str) -> HttpResponse:
     """What a chat shows for a link. It ends with the link."""
     link = ShareLink.objects.live(token)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from django.conf import settings
@@ -23,9 +24,12 @@ from runs.snapshots import completed, notes_around, notes_to_share, snapshot, wh
 from runs.views.compare import comparison_context
 from runs.views.links import chart_words, exports_of_share, share_box
 from runs.views.who import person
+from webapp.turnstile import WINDOW_S, Turnstile
 
 # The lives that may be chosen, in days; None: until somebody takes the link back.
 LIVES: dict[str, int | None] = {"7": 7, "30": 30, "90": 90, "never": None}
+# requests in a minute; behind a proxy all readers may come from one address
+OF_A_LINK, FROM_AN_ADDRESS = Turnstile(300), Turnstile(600)
 
 
 @require_POST
@@ -87,9 +91,25 @@ def share_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect(link.comparison.get_absolute_url())
 
 
+def limited(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A page of a link that nobody may fetch without end."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, token: str, **more: str) -> HttpResponse:
+        if FROM_AN_ADDRESS.lets(request.META["REMOTE_ADDR"]) and OF_A_LINK.lets(digest(token)):
+            return view(request, token, **more)
+        page = render_to_string("runs/shared_gone.html", {"too_often": True})
+        refused = sealed(page, status=429)
+        refused["Retry-After"] = f"{WINDOW_S:.0f}"
+        return refused
+
+    return answer
+
+
 @login_not_required
 @csrf_exempt
 @require_safe
+@limited
 def shared_comparison(request: HttpRequest, token: str) -> HttpResponse:
     """The frozen page. Nothing of the session is read, so no cookie is set.
 

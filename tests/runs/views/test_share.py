@@ -29,6 +29,7 @@ from tests.factories import (
     make_workload,
 )
 from tests.signed_in import text
+from webapp.turnstile import Turnstile
 
 pytestmark = pytest.mark.django_db
 
@@ -238,6 +239,31 @@ def test_an_unknown_link_looks_like_a_revoked_one(
     gone, unknown = stranger.get(path), stranger.get("/s/never-made/")
     assert (gone.status_code, unknown.status_code) == (410, 404)
     assert text(gone) == text(unknown)
+
+
+@pytest.mark.parametrize("page", ["", "export.csv", "preview.png"])
+def test_a_link_that_is_fetched_without_end_waits_for_the_next_minute(
+    member: Client,
+    stranger: Client,
+    arms: tuple[Arm, Arm],
+    monkeypatch: pytest.MonkeyPatch,
+    page: str,
+) -> None:
+    path = share(member, arms)
+    monkeypatch.setattr("runs.views.share.OF_A_LINK", Turnstile(2, clock=lambda: 0.0))
+    assert [stranger.get(path + page).status_code for _ in range(3)] == [200, 200, 429]
+    refused = stranger.get(path + page)
+    assert refused["Retry-After"] == "60"
+    assert "open it again in a minute" in text(refused)
+    assert refused["Cache-Control"] == "no-store" and not refused.cookies
+
+
+def test_who_guesses_links_without_end_waits_for_the_next_minute(
+    stranger: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runs.views.share.FROM_AN_ADDRESS", Turnstile(2, clock=lambda: 0.0))
+    told = [stranger.get(f"/s/{'x' * 42}{n}/").status_code for n in range(3)]
+    assert told == [404, 404, 429]
 
 
 def test_the_token_is_shown_once_and_kept_nowhere(member: Client, arms: tuple[Arm, Arm]) -> None:
