@@ -59,8 +59,10 @@ def test_swap_baseline_notes_and_export_have_keys(opened: Opener, places: Places
     one, two = places.arms
     page.keyboard.press("x")
     expect(page).to_have_url(re.compile(f"arms={two}~{one}$"))
+    page.wait_for_load_state()  # its keys are there
     page.keyboard.press("b")
     expect(page).to_have_url(re.compile(f"arms={one}~{two}$"))
+    page.wait_for_load_state()  # its keys are there
     page.keyboard.press("e")
     expect(page.get_by_role("link", name="Markdown")).to_be_visible()
     page.keyboard.press("Escape")
