@@ -2,12 +2,14 @@
 import { keys } from "./comparekeys.js";
 import { levelCharts } from "./levelcharts.js";
 import { plots } from "./plots.js";
+import { reorder } from "./reorder.js";
 import { settle } from "./viewstate.js";
 
 const charts = document.getElementById("charts");
 plots(charts);
 levelCharts(charts);
 keys();
+reorder(document.querySelector(".arms"));
 
 charts.addEventListener("click", (event) => {
   const link = event.target.closest("[data-zoom]");

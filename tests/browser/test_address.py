@@ -104,3 +104,13 @@ def test_without_scripts_a_fold_leads_to_its_arm(opened: Opener, places: Places)
     expect(page).to_have_url(re.compile("arm=C#levels"))
     expect(page.locator("#levels h2")).to_contain_text("steps=3")
     expect(page.locator("#fold-levels-b")).to_be_visible()
+
+
+def test_an_arm_is_dragged_to_another_place(opened: Opener, places: Places) -> None:
+    page = opened(places.compare + "&metric=ttft_p50")
+    names = page.locator(".arms .arm b")
+    before = names.all_inner_texts()
+    page.drag_and_drop(".arms .arm:nth-child(2) [draggable]", ".arms .arm:nth-child(1)")
+    expect(names).to_have_text(before[::-1])
+    expect(page.locator(".arm:nth-child(1) .badge")).to_have_text("baseline")
+    expect(page).to_have_url(re.compile("metric=ttft_p50"))
