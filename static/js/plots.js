@@ -1,4 +1,5 @@
 // The charts of a comparison, drawn by Plotly when they come into view.
+import { shareCursor } from "./cursor.js";
 import { FEW, FIGURES, MISSING, font } from "./figures.js";
 import { color, onTheme } from "./palette.js";
 
@@ -78,6 +79,7 @@ export function plots(section) {
     library(section.dataset.plotly).then(
       () => {
         all();
+        shareCursor(boxes);
         onTheme(all);
       },
       () => boxes.forEach((box) => (box.textContent = "The chart library did not load; the tables hold the numbers.")),

@@ -1,6 +1,7 @@
 """The block 'Serving Benchmark Result' of sglang.bench_serving and vllm bench serve.
 
 Rows are 'label: value'. Which of the two clients printed it is told by labels that only one has.
+sglang.bench_offline_throughput prints the same without a server.
 """
 
 import re
@@ -13,7 +14,7 @@ from runs.readers.results.numbers import count, number
 from runs.readers.results.rows import Place, RowBuilder
 from runs.readers.results.safe import clean_text
 
-TITLE = re.compile(r"=+ ?Serving Benchmark Result ?=+\s*\Z")
+TITLE = re.compile(r"=+ ?(?:Serving|Offline Throughput) Benchmark Result ?=+\s*\Z")
 # The printed rows have 50 characters; the patterns below are made for short lines only.
 LINE_LIMIT = 500
 _END = re.compile(r"={40,}\s*\Z")
@@ -26,6 +27,7 @@ _POSITION = re.compile(r"Position ([0-9]{1,3})\Z")
 _FAMILIES = {"E2E Latency": "e2e", "E2EL": "e2e", "TTFT": "ttft", "TPOT": "tpot", "ITL": "itl"}
 
 SGLANG, VLLM = "sglang.bench_serving", "vllm.bench_serve"
+OFFLINE = "sglang.bench_offline_throughput"
 # Label → key, unit.
 _SCALARS = {
     "Successful requests": ("completed", "requests"),
@@ -53,6 +55,7 @@ _ASKED = ("Max request concurrency", "Max reqeuest concurrency", "Maximum reques
 _RATES = ("Traffic request rate", "Request rate configured (RPS)")
 _BARE = ("Per-position acceptance (%)",)
 _SGLANG_ONLY = ("Backend", "Traffic request rate", *_ASKED[:2], "Accept length", "Concurrency")
+_OFFLINE_ONLY = "Last generation throughput (tok/s)"
 _VLLM_ONLY = ("Failed requests", _ASKED[2], _RATES[1], "Acceptance length")
 
 
@@ -112,6 +115,8 @@ class Block:
 
     def _tool(self, settings: dict[str, JSON]) -> str:
         labels = {label for label, _ in self.pairs}
+        if _OFFLINE_ONLY in labels:
+            return OFFLINE
         sglang = sum(each in labels for each in _SGLANG_ONLY)
         vllm = sum(each in labels for each in _VLLM_ONLY)
         if sglang == vllm:
@@ -132,7 +137,7 @@ def _is_known(label: str) -> bool:
         label in _SCALARS
         or label in _ASKED
         or label in _RATES
-        or label in ("Backend", "Concurrency", *_BARE)
+        or label in ("Backend", "Concurrency", _OFFLINE_ONLY, *_BARE)
         or _POSITION.match(label) is not None
         or _SHAPED.match(label) is not None
     )

@@ -111,6 +111,19 @@ FORMULAS: dict[str, dict[str, str]] = {
         "total_tps": "input and output tokens / latency",
         "accept_len_cumulative": "mean of the server since its start or flush",
     },
+    "sglang.bench_offline_throughput": {
+        **_COMMON,
+        "duration_s": "all requests handed over at once, to the end of the last",
+    },
+    "sglang.bench_one_batch": {
+        "duration_s": "the whole static batch, prefill and decode",
+        "total_tps": "input and output tokens / latency",
+    },
+    "vllm.bench_throughput": {
+        "output_tps": "output tokens / time of the whole batch",
+        "total_tps": "input and output tokens / time of the whole batch",
+        "requests_per_s": "requests / time of the whole batch",
+    },
     "inferencex": {
         **_COMMON,
         "user_tps": "1 / TPOT at the same percentile, so that p99 is the slow tail",

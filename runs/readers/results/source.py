@@ -7,6 +7,7 @@ from runs.engines.base import JSON
 from runs.readers.results.block import Block
 from runs.readers.results.failures import FailureCounter
 from runs.readers.results.guidellm_text import GuidellmTables
+from runs.readers.results.offline_text import OfflineReport
 from runs.readers.results.rows import Place, RowBuilder
 from runs.readers.results.tables import Collector
 from runs.readers.results.trtllm_text import TrtllmReport
@@ -24,7 +25,7 @@ class Source:
     settings: dict[str, JSON] = field(default_factory=dict)
     label: str | None = None
     block: Block | None = None
-    report: TrtllmReport | None = None
+    report: TrtllmReport | OfflineReport | None = None
     guide: GuidellmTables | None = None
     table: Collector | None = None
     console: RowBuilder | None = None

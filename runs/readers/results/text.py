@@ -27,6 +27,7 @@ from runs.readers.results.finishing import (
 from runs.readers.results.guidellm_text import RULE as GUIDELLM_RULE
 from runs.readers.results.guidellm_text import GuidellmTables
 from runs.readers.results.jsondoc import DOCUMENT_LIMIT, documents, read_object
+from runs.readers.results.offline_text import OfflineReport, opens_offline
 from runs.readers.results.rows import Place, mark_attempts, shared
 from runs.readers.results.source import PROGRESS, Source
 from runs.readers.results.table_rows import read_table
@@ -144,6 +145,10 @@ class TextResults:
             self._close_results(state)
             state.report = TrtllmReport(place)
             return True
+        if opens_offline(text):
+            self._close_results(state)
+            state.report = OfflineReport(place)
+            return state.report.take(text, place, terminated=terminated)
         if stripped[:3] == "|==" and GUIDELLM_RULE.match(text):
             self._close_results(state)
             state.guide = GuidellmTables(place)

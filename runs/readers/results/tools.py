@@ -9,6 +9,7 @@ from runs.readers.results import (
     inferencex,
     llmd_report,
     llmperf,
+    offline,
     one_batch,
     servebench,
     trtllm_bench,
@@ -27,6 +28,7 @@ JSON_TOOLS = (
     trtllm_bench.FORMAT,
     llmperf.FORMAT,
     one_batch.FORMAT,
+    offline.FORMAT,
     inferencex.FORMAT,
     llmd_report.FORMAT,
 )
