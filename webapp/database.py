@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import InterfaceError, InternalError, OperationalError, connections
+from django.db import InterfaceError, InternalError, OperationalError, connection, connections
+from django.db.migrations.executor import MigrationExecutor
 
 log = logging.getLogger(__name__)
 
@@ -22,13 +23,19 @@ PAUSE_S = 0.5
 Result = TypeVar("Result")
 
 
+def unapplied() -> int:
+    """How many migrations of this version the database lacks; one of TROUBLE if it is away."""
+    executor = MigrationExecutor(connection)
+    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
 def mend() -> None:
     """Close this thread's connections that work no more; the next query makes new ones."""
-    for connection in connections.all(initialized_only=True):
-        if connection.connection is None or connection.in_atomic_block:
+    for each in connections.all(initialized_only=True):
+        if each.connection is None or each.in_atomic_block:
             continue
-        if connection.errors_occurred and not connection.is_usable():
-            connection.close()
+        if each.errors_occurred and not each.is_usable():
+            each.close()
 
 
 def persist(write: Callable[[], Result], seconds: float) -> Result:

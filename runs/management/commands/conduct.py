@@ -7,9 +7,10 @@ import signal
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from runs.execution.conductor import Conductor
+from webapp import database
 
 
 class Command(BaseCommand):
@@ -22,7 +23,21 @@ class Command(BaseCommand):
         parser.add_argument("--name", help="how it signs its claims (host:pid by default)")
 
     def handle(self, *args: Any, name: str | None, **options: Any) -> None:
+        _refuse_an_older_database()
         asyncio.run(_conduct(Conductor(name)))
+
+
+def _refuse_an_older_database() -> None:
+    """With tables that are not there, each run would be claimed and let go again without end."""
+    try:
+        lacking = database.unapplied()
+    except database.TROUBLE:
+        return  # it is away for now; a conductor waits for it
+    if lacking:
+        raise CommandError(
+            f"The database lacks {lacking} migrations of this version. Run manage.py migrate, "
+            "then start the conductor again."
+        )
 
 
 async def _conduct(conductor: Conductor) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command, load_command_class
+from django.db import OperationalError
+from django.db.migrations.recorder import MigrationRecorder
 
 from runs.models import Level, Reason, State
 from tests.factories import (
@@ -126,3 +128,23 @@ def test_two_launches_of_one_arm_are_told_apart_in_an_export() -> None:
     runs = [make_measured_run(arm, {4: tps}) for tps in (400.0, 404.0)]
     shown = printed("compare", runs[0].pk, runs[1].pk, "--format", "markdown")
     assert f"### steps=1, run {runs[1].pk} against steps=1, run {runs[0].pk}" in shown
+
+
+def test_a_conductor_refuses_a_database_that_was_not_migrated() -> None:
+    MigrationRecorder.Migration.objects.filter(app="runs").latest("pk").delete()
+    with pytest.raises(CommandError, match=r"lacks 1 migrations.*manage.py migrate"):
+        call_command("conduct")
+
+
+def test_a_conductor_starts_while_the_database_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away() -> int:
+        raise OperationalError("connection refused")
+
+    async def conducted(conductor: object) -> None:
+        begun.append(conductor)
+
+    begun: list[object] = []
+    monkeypatch.setattr("webapp.database.unapplied", away)
+    monkeypatch.setattr("runs.management.commands.conduct._conduct", conducted)
+    call_command("conduct")
+    assert len(begun) == 1
