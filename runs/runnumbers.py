@@ -47,7 +47,7 @@ def numbers(page: RunPage, base: Readings | None) -> Numbers:
     pairs: list[tuple[str, str, int, str, int]] = [
         ("output tok/s", "output_tps", 0, "", 1),
         ("accept len", "accept_len", 2, "", 1),
-        ("steps", "steps", 1, "per s", 0),
+        ("step rate", "steps", 1, "per s", 0),
         ("running, waiting", "running", 0, "", 0),
         ("KV usage", "token_usage", 2, "", 0),
     ]
