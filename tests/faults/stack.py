@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +35,20 @@ def database_url() -> str:
     return f"postgres://{told['USER']}@{told['HOST'].replace('/', '%2F')}/{told['NAME']}"
 
 
+def may_write() -> bool:
+    """Whether nobody holds the database's only pen; PostgreSQL has many."""
+    if connection.vendor != "sqlite":
+        return True
+    pen = sqlite3.connect(connection.settings_dict["NAME"], timeout=0.5, isolation_level=None)
+    with closing(pen):
+        try:
+            pen.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return False
+        pen.execute("ROLLBACK")
+    return True
+
+
 @dataclass
 class Started:
     """A process and what it has written; its group is its own."""
@@ -55,6 +71,14 @@ class Started:
             os.killpg(self.process.pid, number)
         except ProcessLookupError:
             pass  # it has ended already
+
+    def suspend(self) -> None:
+        """SIGSTOP, but not in the middle of a write: SQLite has one writer, and all would wait."""
+        self.signal(signal.SIGSTOP)
+        while not may_write():
+            self.signal(signal.SIGCONT)
+            time.sleep(0.05)
+            self.signal(signal.SIGSTOP)
 
     def kill(self) -> None:
         self.signal(signal.SIGKILL)

@@ -140,7 +140,7 @@ def test_f08_a_conductor_that_was_stopped_and_goes_on_writes_nothing_any_more(
     stack.worker()
     first = stack.conductor(name="first")
     reading(stack, run)
-    first.signal(signal.SIGSTOP)
+    first.suspend()
     stack.conductor(name="second")
     stack.until("taken over", lambda: Run.objects.get(pk=run.pk).claim_holder == "second")
     first.signal(signal.SIGCONT)

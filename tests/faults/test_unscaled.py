@@ -112,7 +112,7 @@ def test_f8_a_conductor_that_was_away_for_a_minute_writes_nothing(
     stack.worker()
     first = stack.conductor(name="first")
     reading(stack, run)
-    first.signal(signal.SIGSTOP)
+    first.suspend()
     stopped = time.monotonic()
     stack.conductor(name="second")
     took(stack, "F8 claimed by the second", lambda: held_by(run, "second"), TAKEN_OVER_S)
