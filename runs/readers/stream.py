@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from runs.engines.base import Damaged, Event, Record, Request, Sample
+from runs.engines.compiling import COMPILING
 from runs.engines.feed import LineFeed, Position, RawLine
 from runs.engines.llamacpp import log as llamacpp
 from runs.engines.sglang import log as sglang
@@ -309,7 +310,10 @@ class TextReader:
 
 
 # What vLLM prints without its head: bars, and the last lines of a traceback.
-_VLLM_ALONE = ("out of memory", "died unexpectedly", "% Completed | ", "Capturing CUDA graphs")
+_VLLM_ALONE = (
+    *("out of memory", "died unexpectedly", "% Completed | ", "Capturing CUDA graphs"),
+    *COMPILING,
+)
 _STATISTICS = "Avg prompt throughput: "
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from runs.engines import compiling
 from runs.engines.base import JSON, Event
 from runs.engines.redact import redact_text
 from runs.engines.sglang.crash import read_death
@@ -44,10 +45,7 @@ HINTS = (
     "Health check",
     "distributed ends",
     "baseline taken",
-    "JIT ",
-    "DeepGEMM",
-    "start build [",
-    "Autotuning",
+    *compiling.HINTS,
 )
 _OPEN_END = re.compile(r"[\w.\-]+\Z")
 
@@ -230,11 +228,7 @@ _KINDS = (
         _numbers(elapsed_s=rf"elapsed={_N} s", mem_gb=rf"mem usage={_N} GB"),
     ),
     _Kind("distributed_init", "Memory baseline taken.", _numbers(mem_gb=rf"mem usage={_N} GB")),
-    _Kind("jit_compile", "JIT Pre-Compile", _nothing),
-    _Kind("jit_compile", "JIT Compiling", _nothing),
-    _Kind("jit_compile", "DeepGEMM warmup", _nothing),
-    _Kind("jit_compile", "[aiter] start build [", _nothing),
-    _Kind("jit_compile", "Autotuning process starts", _nothing),
+    *(_Kind("jit_compile", needle, _nothing) for needle in compiling.COMPILING),
     _Kind("retraction", "#retracted_reqs:", _RETRACTION),
     _Kind("flush_ok", "Cache flushed successfully!", _nothing),
     _Kind(

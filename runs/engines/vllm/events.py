@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from runs.engines import compiling
 from runs.engines.base import JSON, Event
 from runs.engines.redact import redact_text
 from runs.engines.sglang.server_args import plain
@@ -30,6 +31,7 @@ HINTS = (
     "cache hit rate: ",
     "reempt",
     " took ",
+    " takes ",
     "KV cache",
     "GPU blocks",
     "aximum concurrency",
@@ -50,6 +52,7 @@ HINTS = (
     "[shutdown]",
     "% Completed",
     "Capturing CUDA graphs",
+    *compiling.HINTS,
 )
 _N = r"(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)"
 _COUNT = r"([0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,15})"
@@ -179,6 +182,9 @@ def _worker_death(text: str) -> _Data | None:
     return data | ({"name": name[1]} if name else {})
 
 
+# 'takes' until 0.11, 'took' since.
+_COMPILE = rf"torch.compile t(?:akes|ook) {_N} s"
+_GRAPH = rf"Compiling a graph for .{{1,200}} t(?:akes|ook) {_N} s"
 _KINDS = (
     _Kind("server_args", "args: {", _arguments),
     _Kind(
@@ -218,7 +224,9 @@ _KINDS = (
         _values(rf"GPU blocks: {_N}, # CPU blocks: {_N}", "gpu_blocks", "cpu_blocks"),
     ),
     _Kind("capacity", "aximum concurrency for", _CONCURRENCY),
-    _Kind("jit_compile", "torch.compile took", _values(rf"torch.compile took {_N} s", "elapsed_s")),
+    _Kind("jit_compile", "torch.compile t", _values(_COMPILE, "elapsed_s")),
+    _Kind("jit_compile", "Compiling a graph for ", _values(_GRAPH, "elapsed_s")),
+    *(_Kind("jit_compile", needle, _nothing) for needle in compiling.COMPILING),
     _Kind(
         "graph_captured",
         "Graph capturing finished",

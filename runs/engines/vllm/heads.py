@@ -15,6 +15,11 @@ _PROCESS = re.compile(
 _PROCESS_START = re.compile(
     r"\s{0,4}\((?P<name>[A-Za-z][\w ]{0,60}?(?: rank=[0-9]{1,5})?) pid=(?P<pid>[0-9]{1,10})\) ?"
 )
+# Processes of vLLM's own, before lines of others that they pass on.
+OWN_PROCESS = re.compile(
+    r"\s{0,4}\((?:APIServer|ApiServer|EngineCore|VllmWorker|Worker|RustFrontend)\w{0,40}"
+    r"(?: rank=[0-9]{1,5})? pid=[0-9]{1,10}\) ?"
+)
 
 
 class Piece(NamedTuple):

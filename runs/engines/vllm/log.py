@@ -2,7 +2,7 @@
 
 from runs.engines.base import Record
 from runs.engines.vllm.events import HINTS, NEEDLES, read_event
-from runs.engines.vllm.heads import HEAD, pieces
+from runs.engines.vllm.heads import HEAD, OWN_PROCESS, pieces
 from runs.engines.vllm.lines import read_stats
 
 __all__ = ["HINTS", "NEEDLES", "is_vllm", "read_line"]
@@ -10,7 +10,8 @@ __all__ = ["HINTS", "NEEDLES", "is_vllm", "read_line"]
 
 def is_vllm(text: str) -> bool:
     """Tell a line by vLLM's own head, or by words that nothing else prints."""
-    return HEAD.search(text) is not None or "SpecDecoding metrics: " in text
+    own = HEAD.search(text) or OWN_PROCESS.match(text)
+    return own is not None or "SpecDecoding metrics: " in text
 
 
 def read_line(text: str, offset: int, line: int, terminated: bool = True) -> list[Record]:
