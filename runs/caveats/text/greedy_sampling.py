@@ -13,6 +13,8 @@ def find(paste: Paste) -> Finding | None:
     for row in paste.rows:
         if real(paste.setting(row, "temperature")) == 0:
             return _finding(f"{row.tool} sends it unless told otherwise")
+    if not paste.rows and real(paste.default("temperature")) == 0:
+        return _finding("the client's command sends it unless told otherwise")
     return None
 
 

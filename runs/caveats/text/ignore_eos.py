@@ -13,6 +13,8 @@ def find(paste: Paste) -> Finding | None:
     for row in paste.rows:
         if paste.setting(row, "ignore_eos") is True:
             return _finding(f"{row.tool} forces it unless told otherwise")
+    if not paste.rows and paste.default("ignore_eos") is True:
+        return _finding("the client's command forces it unless told otherwise")
     return None
 
 

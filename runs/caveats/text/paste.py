@@ -71,6 +71,11 @@ class Paste:
         defaults = row.context.get("defaults")
         return defaults.get(name) if isinstance(defaults, dict) else None
 
+    def default(self, name: str) -> JSON:
+        """Give what the client of the text does unless told otherwise."""
+        defaults = self.context.get("defaults")
+        return defaults.get(name) if isinstance(defaults, dict) else None
+
     def settings_of(self, part: Part | None) -> dict[str, JSON]:
         """Give a part's own settings of speculation, the text's when it has none of its own."""
         own = part.settings if part is not None else {}

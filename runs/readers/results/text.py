@@ -304,7 +304,8 @@ class TextResults:
             self._fail(state, None)
             return
         told = {key: value for key, value in state.settings.items() if key != "tool"}
-        self._told = {**told, **self._told}
+        usual = client.defaults(str(state.settings.get("tool")), told)
+        self._told = {**told, **({"defaults": usual} if usual else {}), **self._told}
         if state.progress:
             self._told["progress"] = [*state.progress]
         ended = state.failures.of_client()
