@@ -1,21 +1,28 @@
 """Runs that are compared generated different amounts of text."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from runs.caveats.base import Finding
 from runs.caveats.text.paste import Paste
 from runs.engines.base import JSON
+
+if TYPE_CHECKING:
+    from runs.readers.results.base import ResultRow
 
 MAX_SHARE = 0.05
 
 
 def find(paste: Paste) -> Finding | None:
-    """Fire when rows at one concurrency differ by more than a twentieth in output length."""
-    lengths: dict[int, list[float]] = {}
+    """Fire when rows at one concurrency, asked for the same, differ by more than a twentieth."""
+    lengths: dict[tuple[int, str], list[float]] = {}
     for row in paste.rows:
-        tokens, completed = row.value("output_tokens"), row.value("completed")
-        asked = row.context.get("output_len")
-        if tokens and completed and row.concurrency is not None and asked is None:
-            lengths.setdefault(row.concurrency, []).append(tokens / completed)
-    for concurrency, found in lengths.items():
+        length = _length(row)
+        if length is not None and row.concurrency is not None:
+            asked = str(row.context.get("output_len"))
+            lengths.setdefault((row.concurrency, asked), []).append(length)
+    for (concurrency, _), found in lengths.items():
         if max(found) > (1 + MAX_SHARE) * min(found):
             text = (
                 f"At concurrency {concurrency} the runs generated {min(found):.0f} to "
@@ -28,3 +35,11 @@ def find(paste: Paste) -> Finding | None:
             }
             return Finding("output-length-mismatch", text, evidence)
     return None
+
+
+def _length(row: ResultRow) -> float | None:
+    """Give the tokens generated a request; None where it is not told, or nothing was generated."""
+    tokens, completed = row.value("output_tokens"), row.value("completed")
+    if tokens and completed:
+        return tokens / completed
+    return row.value("output_len_mean") or None

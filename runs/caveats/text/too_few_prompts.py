@@ -11,13 +11,14 @@ def find(paste: Paste) -> Finding | None:
     few = []
     for row in paste.rows:
         completed, clients = row.value("completed"), row.concurrency
-        if completed and clients and clients > 1 and completed < MIN_WAVES * clients:
-            few.append((completed / clients, row))
+        sent = (completed or 0) + (row.value("failed") or 0)
+        if completed and clients and clients > 1 and sent < MIN_WAVES * clients:
+            few.append((sent / clients, sent, row))
     if not few:
         return None
-    waves, row = min(few, key=lambda each: each[0])
+    waves, sent, row = min(few, key=lambda each: each[0])
     text = (
-        f"{row.value('completed'):.0f} requests at concurrency {row.concurrency} are {waves:.1f} "
+        f"{sent:.0f} requests at concurrency {row.concurrency} are {waves:.1f} "
         "waves: "
         "ramp and drain are a large part of the run. Ten waves are the usual minimum."
     )
