@@ -33,6 +33,7 @@ class Source:
     failures: FailureCounter = field(default_factory=FailureCounter)
     progress: tuple[int, int] | None = None
     started: Place | None = None
+    whole: bool = False  # the command came to the end of its line
     command: list[str] = field(default_factory=list)
     json: list[str] = field(default_factory=list)
     json_place: Place | None = None

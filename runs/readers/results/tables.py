@@ -1,4 +1,4 @@
-"""Tables in a text: Markdown, grids, boxes, CSV, tabs, and columns set by blanks."""
+"""Tables in a text: Markdown, psql, grids, boxes, CSV, tabs, and columns set by blanks."""
 
 import csv
 import re
@@ -45,6 +45,7 @@ class Collector:
     rows: list[TableRow] = field(default_factory=list)
     header_done: bool = False
     indexed: bool = False
+    open_edges: bool = False  # bars stand between cells only: psql, and much of Markdown
 
     def take(self, text: str, place: Place, *, terminated: bool) -> bool:
         limit = _CSV_LINE_LIMIT if self.style == "csv" else _LINE_LIMIT
@@ -54,6 +55,9 @@ class Collector:
             return self._take_line(text, place, terminated)
         if _BORDER.match(text):
             self.header_done |= self._ends_header(text)
+            return True
+        if self.open_edges and "|" in text:
+            self._add(*_between(text, terminated), place)
             return True
         if not _EDGE.match(text.strip()):
             return False
@@ -134,6 +138,12 @@ def _edged(text: str, terminated: bool) -> tuple[list[str], bool]:
     return (cells, False) if terminated else (cells[:-1], True)
 
 
+def _between(text: str, terminated: bool) -> tuple[list[str], bool]:
+    cells = [cell.strip() for cell in text.strip().removeprefix("|").split("|")]
+    # The last cell is not closed: it counts only if its line was.
+    return (cells, False) if terminated else (cells[:-1], True)
+
+
 def _split_csv(text: str, delimiter: str) -> list[str] | None:
     try:
         return [cell.strip() for cell in next(csv.reader([text], delimiter=delimiter, strict=True))]
@@ -163,6 +173,8 @@ def opens_table(text: str, place: Place, *, terminated: bool) -> Collector | Non
     for delimiter in (",", "\t", ";"):
         if delimiter in stripped and _is_header(_split_csv(stripped, delimiter)):
             return Collector("csv", place, delimiter)
+    if "|" in stripped and _is_header(_between(stripped, True)[0]):
+        return Collector("markdown", place, open_edges=True)
     words = _wide(stripped)
     return Collector("plain", place) if words and _is_header(words) else None
 

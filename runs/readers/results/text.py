@@ -43,7 +43,9 @@ _HEADING = (
     *("metric,", "吞吐", "时延", "延迟", "token/秒"),
 )
 # 'concurrency,off,steps=1': the metric stands in the caption.
-_LEVELS = re.compile(r"(?i)\s{0,3}(?:(?:max_)?conc\w{0,12}|并发数?|batch[ _]?size|bs|c)\s?[,;\t]")
+_LEVELS = re.compile(
+    r"(?i)\s{0,3}(?:(?:max_)?conc\w{0,12}|并发数?|batch[ _]?size|bs|c)(?:\s?[,;\t|]|\s{2})"
+)
 _VALUE = re.compile(r"[:=]\s*[0-9]")
 _NAMES = (
     "bench",
@@ -197,7 +199,7 @@ class TextResults:
             self._close_results(state)
         tool = found.tool or state.settings.get("tool")
         state.settings = {**found.settings, **({"tool": tool} if tool else {})}
-        state.started = state.started or place
+        state.started, state.whole = state.started or place, terminated
         return True
 
     def _json(self, state: Source, text: str, place: Place) -> bool:
@@ -304,7 +306,8 @@ class TextResults:
             self._fail(state, None)
             return
         told = {key: value for key, value in state.settings.items() if key != "tool"}
-        usual = client.defaults(str(state.settings.get("tool")), told)
+        # Of a cut command it is not known what it would have overruled.
+        usual = client.defaults(str(state.settings.get("tool")), told) if state.whole else {}
         self._told = {**told, **({"defaults": usual} if usual else {}), **self._told}
         if state.progress:
             self._told["progress"] = [*state.progress]
