@@ -3,7 +3,7 @@
 from runs.caveats.base import Finding
 from runs.caveats.text.paste import Paste, real
 
-_NAMES = ("warmup_s", "warmup_time", "warmup_duration")
+_NAMES = ("warmup_s", "warmup_time", "warmup_duration", "warmup_duration_s")
 
 
 def find(paste: Paste) -> Finding | None:

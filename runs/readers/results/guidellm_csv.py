@@ -90,6 +90,8 @@ def _row(names: Sequence[tuple[str, ...]], cells: Sequence[str], line: int) -> R
             builder.put(name, number(cell), native, unit)
         elif key == ("Server Throughput", "Concurrency") and statistic == "Mean":
             builder.concurrency_measured = number(cell)
+        elif (group, quantity) == ("Timings", "Warmup"):
+            builder.tell(warmup_duration_s=number(cell))
         elif (group, quantity) == ("Benchmark", "Strategy"):
             guidellm.put_strategy(builder, cell)
         elif (group, quantity) == ("Runtime Info", "Metadata"):

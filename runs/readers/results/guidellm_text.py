@@ -113,3 +113,5 @@ def _put(builder: RowBuilder, names: tuple[str, ...], cell: str) -> None:
         builder.put(f"{family}_{_STATS[statistic]}", value, native, unit)
     elif names == ("Requests", "Concurrency", "Mean"):
         builder.concurrency_measured = value
+    elif names == ("Timings", "Warm", "Sec"):
+        builder.tell(warmup_duration_s=value)
