@@ -8,7 +8,7 @@ from runs.readers.results.names import stat
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`key` is a metric's key, or 'concurrency', 'arm', 'steps', 'index', 'input_len' …
+    """`key` is a metric's key, or 'concurrency', 'arm', 'steps', 'adapters', 'index', 'input_len' …
 
     `unit` is empty where a time's heading does not tell it.
     """
@@ -74,6 +74,11 @@ _PLAIN = (
         r"配置|方案|模式|方法|名称)\Z",
     ),
     ("model", r"\A(?:model|模型)\Z"),
+    (
+        "adapters",
+        r"\A(?:num(?:ber of)? )?(?:active )?(?:lora |lora-)?(?:adapters?|loras?)(?: names?)?\Z|"
+        r"\A(?:lora\s?)?适配器(?:数量?|名称?)?\Z",
+    ),
     ("accept_len", r"accept(?:ance|ed)?[ -]?len(?:gth)?|\bacc[ -]?len|接受长度|接收长度"),
     ("accept_rate", r"accept(?:ance)?[ -]?rate|接受率|接收率"),
     ("input_len", r"\A(?:isl|(?:random )?input[ -]?len(?:gth)?|prompt len(?:gth)?|输入长度)\Z"),

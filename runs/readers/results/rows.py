@@ -111,7 +111,7 @@ def mark_attempts(rows: list[ResultRow]) -> list[ResultRow]:
 _POINT = (
     *("model", "backend", "dataset", "request_rate", "input_len", "output_len", "range_ratio"),
     *("temperature", "spec_algorithm", "spec_num_steps", "spec_num_draft_tokens", "tp"),
-    *("num_prompts", "variant"),
+    *("num_prompts", "variant", "lora_adapters", "lora_names"),
 )
 # A tag that says no more than that it was not the only try.
 _TRY = re.compile(r"(?i)(?:^|[-_. ])(?:re)?(?:try|attempt|test|old|first|run|again|redo|warm-?up)")

@@ -65,7 +65,7 @@ def _rows(table: Table, caption: str, told: Mapping[str, JSON]) -> list[ResultRo
 
 
 def _is_metric(key: str) -> bool:
-    return key not in ("concurrency", "arm", "index", "steps", *_PER_POINT)
+    return key not in ("concurrency", "arm", "index", "steps", "adapters", *_PER_POINT)
 
 
 def _without_index(columns: list[Column | None], table: Table) -> list[Column | None]:
@@ -180,9 +180,24 @@ def _tell(builder: RowBuilder, key: str, cell: str) -> None:
         builder.tell(spec_num_steps=None if text.isdigit() else steps)
     elif key == "steps":
         builder.tell(spec_num_steps=arm_steps(text))
+    elif key == "adapters" and text:
+        builder.tell(**_adapters(text))
     elif key in _PER_POINT and text:
         real = number(text)
         builder.tell(**{key: text if real is None else (int(real) if real == int(real) else real)})
+
+
+_ADAPTERS = re.compile(r"([0-9]{1,5})\s?(?:\([^()]{0,60}\)|adapters?|loras?|个)?\Z", re.IGNORECASE)
+_NO_ADAPTER = re.compile(r"(?i)(?:none|base(?:line| model)?|off|no|无|-|–|—)\Z")
+
+
+def _adapters(cell: str) -> dict[str, JSON]:
+    """Read how many adapters requests used ('8', '0 (base)'), or which ones ('sql, legal')."""
+    told = _ADAPTERS.match(cell)
+    if told:
+        return {"lora_adapters": int(told[1])}
+    names = [clean_text(each, 120) for each in re.split(r"[,+;、]\s?", cell) if each]
+    return {"lora_names": [] if _NO_ADAPTER.match(cell) else [*names]}
 
 
 def _arms_across(table: Table, columns: Sequence[Column | None]) -> bool:
