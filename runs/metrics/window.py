@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from statistics import median
+from statistics import median, median_low
 from typing import TypeAlias
 
 from runs.engines.base import JSON, Sample, rank_tags
@@ -67,7 +67,7 @@ def partial_windows(samples: Sequence[Sample]) -> set[int]:
 
 def _partial(stream: list[tuple[int, Sample, bool]]) -> set[int]:
     gaps = _gaps([sample for _, sample, _ in stream])
-    recent: dict[int | None, list[float]] = defaultdict(list)
+    recent: dict[int | None, list[Sample]] = defaultdict(list)
     found: set[int] = set()
     for place in range(len(stream) - 1, -1, -1):
         index, sample, first = stream[place]
@@ -75,11 +75,29 @@ def _partial(stream: list[tuple[int, Sample, bool]]) -> set[int]:
             continue
         following = recent[sample.running][-_FOLLOWING:]
         candidate = first or place in gaps
-        if candidate and following and sample.output_tps < PARTIAL_BELOW * median(following):
+        if candidate and following and _is_slow(sample, following):
             found.add(index)
         else:
-            recent[sample.running].append(sample.output_tps)
+            recent[sample.running].append(sample)
     return found
+
+
+def _is_slow(sample: Sample, following: list[Sample]) -> bool:
+    """Compare a first line with those behind it: its tokens, and where told its steps a second.
+
+    Fewer tokens at as many steps are no idle time: fewer guesses were accepted.
+    """
+    tokens = [each.output_tps for each in following if each.output_tps is not None]
+    if not tokens or (sample.output_tps or 0) >= PARTIAL_BELOW * median(tokens):
+        return False
+    own, steps = _step_rate(sample), [each for each in map(_step_rate, following) if each]
+    return own is None or not steps or own < PARTIAL_BELOW * median(steps)
+
+
+def _step_rate(line: Sample) -> float | None:
+    """Give the verified steps a second of all requests; None where they are not told."""
+    told = line.output_tps is not None and line.accept_len
+    return (line.output_tps or 0) / (line.accept_len or 1) if told else None
 
 
 def _gaps(stream: list[Sample]) -> set[int]:
@@ -92,7 +110,8 @@ def _gaps(stream: list[Sample]) -> set[int]:
     }
     if not steps:
         return set()
-    limit = max(_GAP_SECONDS, _GAP_FACTOR * median(steps.values()))
+    # Of few lines the pause itself would be half of the usual distance.
+    limit = max(_GAP_SECONDS, _GAP_FACTOR * median_low(steps.values()))
     return {place for place, step in steps.items() if step > limit}
 
 

@@ -93,13 +93,13 @@ def _without_means(found: _Found, samples: Sequence[Sample], segments: Sequence[
 def _drift(lines: Sequence[Sample], partial: Container[int]) -> _Found:
     """Give how speed and context change over whole lines of one batch size."""
     told = [
-        each
+        (index, each)
         for index, each in enumerate(lines)
         if each.running and each.tokens and each.output_tps and index not in partial
     ]
-    if len(told) < 2 or len({each.running for each in told}) > 1:
+    if len(told) < 2 or len({each.running for _, each in told}) > 1:
         return {}
-    first, last = told[0], told[-1]
+    first, last = told[0][1], told[-1][1]
     running = first.running or 1
     found: _Found = {
         "tokens_per_request_first": (first.tokens or 0) / running,
@@ -108,8 +108,8 @@ def _drift(lines: Sequence[Sample], partial: Container[int]) -> _Found:
     }
     steps = {
         round(((b.tokens or 0) - (a.tokens or 0)) / running)
-        for a, b in pairwise(told)
-        if a.accept_len is None and (b.tokens or 0) > (a.tokens or 0)
+        for (place, a), (next_place, b) in pairwise(told)
+        if next_place == place + 1 and a.accept_len is None and (b.tokens or 0) > (a.tokens or 0)
     }
     # Without speculation each request grows by one token a step.
     return found | ({"decode_log_interval": steps.pop()} if len(steps) == 1 else {})
