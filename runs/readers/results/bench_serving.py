@@ -131,5 +131,9 @@ def _put_cache(builder: RowBuilder, report: Object) -> None:
 
 
 FORMAT = JsonTool(
-    TOOL, marks("backend", "total_output_tokens", "output_throughput"), claims, read, settings
+    TOOL,
+    marks("backend", "request_rate", "total_output_tokens", "output_throughput"),
+    claims,
+    read,
+    settings,
 )
