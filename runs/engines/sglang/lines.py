@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from runs.engines.base import JSON, Damaged, Phase, Sample
+from runs.engines.closing import until_closing
 from runs.engines.redact import redact_text
 from runs.engines.sglang.labels import INTERVAL_FIELDS, INTERVAL_LABEL, LABELS
 from runs.engines.sglang.values import (
@@ -33,10 +34,6 @@ _BARE_STAMP = re.compile(
 _GRAPH = re.compile(r"[a-z]{1,16} graph")
 # A logged request repeats what a user typed; a record inside it is not the server's.
 _REQUEST_ECHO = re.compile(r"obj=\w{0,40}\(|\b(?:Receive|Finish): ")
-
-
-# A line that a table or a JSON document carries as a text ends with its quotation mark.
-_QUOTE_END = re.compile(r"(?:\\[nr]){0,4}[\"'][\]}\"', ]{0,16}\Z|(?:\\[nr]){1,4}\Z")
 
 
 @dataclass(slots=True)
@@ -103,8 +100,10 @@ def _prefix_start(text: str, left: int, right: int) -> int:
 
 def _read_body(text: str, *, whole: bool) -> _Body:
     body = _Body()
-    stripped = (_QUOTE_END.sub("", text) if whole else text).strip(" ")
-    closed = stripped.endswith(",")
+    text, closed = until_closing(text)
+    whole = whole or closed
+    stripped = text.strip(" ")
+    comma = stripped.endswith(",")
     pieces = _pieces(stripped.rstrip(" ,"))
     # Every release prints #queue-req, and after it only values that show their own end. A line
     # without it was cut somewhere, newline or not.
@@ -116,7 +115,7 @@ def _read_body(text: str, *, whole: bool) -> _Body:
             if piece:
                 body.unread.append(piece)
             continue
-        open_end = final and not closed
+        open_end = final and not comma
         if open_end and not (delimits_itself(value) and whole) and not _ends_well(label, complete):
             body.unread.append(piece)
             continue

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from runs.engines.base import JSON, Damaged, Phase, Sample
+from runs.engines.closing import until_closing
 from runs.engines.redact import redact_text
 from runs.engines.sglang.values import UnreadableValue
 from runs.engines.vllm import labels
@@ -44,10 +45,14 @@ def read_stats(
     piece: Piece, *, offset: int, line: int, terminated: bool
 ) -> Sample | Damaged | None:
     """Read the record of one piece, None when it holds none."""
-    whole = terminated or not piece.last
     for pattern, reader in _READERS:
         match = pattern.search(piece.text)
         if match is not None:
+            body, closed = until_closing(piece.text[match.start() :])
+            whole = terminated or not piece.last or closed
+            if closed:
+                piece = piece._replace(text=piece.text[: match.start()] + body)
+                match = pattern.search(piece.text) or match
             return reader(match, piece, offset, line, whole)
     return None
 

@@ -24,6 +24,11 @@ _BLANKS = (b"\xc2\xa0", b"\xe2\x80\xaf", b"\xe2\x80\x87")
 _NOTHINGS = (b"\xe2\x80\x8b", b"\xe2\x81\xa0", b"\xef\xbb\xbf")
 
 
+# A fence alone or with a language's name is a line; three ticks glued to a text stand around it.
+_FENCE = re.compile(rb"[ \t]{0,9}`{3,9}[ \t]{0,9}[\w+-]{0,20}[ \t`]{0,9}")
+_GLUED = re.compile(rb"\A[ \t]{0,9}`{3,9}|(?<=[^`])`{3,9}[ \t]{0,9}\Z")
+
+
 def without_escapes(raw: bytes) -> bytes:
     """Take off every escape sequence, whole or cut."""
     return _ESCAPES.sub(b"", raw)
@@ -33,6 +38,11 @@ def without_quotes(raw: bytes) -> bytes:
     """Take off the marks of a quoted reply: '> ', '>> ', '&gt; '."""
     match = _QUOTES.match(raw)
     return raw[match.end() :] if match else raw
+
+
+def without_fences(raw: bytes) -> bytes:
+    """Take off a code fence that begins or ends in the same line as the text."""
+    return raw if _FENCE.fullmatch(raw) else _GLUED.sub(b"", raw)
 
 
 def with_plain_signs(raw: bytes) -> bytes:

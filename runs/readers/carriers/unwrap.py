@@ -83,6 +83,8 @@ class Carriers:
             raw = signs.without_escapes(raw)
         if raw.lstrip()[:1] in (b">", b"&"):
             raw = signs.without_quotes(raw)
+        if b"```" in raw:
+            raw = signs.without_fences(raw)
         if not raw.isascii() or b"&" in raw:
             raw = signs.with_plain_signs(raw)
         raw = self._unindented(raw)
