@@ -1,12 +1,13 @@
 """Records that a terminal folded over several lines, put together again.
 
 A line that begins something of its own is held; lines after it that begin nothing may be its rest,
-as long as the parts before them fill one and the same width. The whole counts only when it is one
-clean record, so a line that was really cut stays cut.
+as long as the parts before them fill one and the same width, or as many words of it as fit: mail
+programs break between words. The whole counts only when it is one clean record, so a line that was
+really cut stays cut.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from runs.engines.base import Event, Record, Sample
 from runs.engines.feed import RawLine
@@ -25,6 +26,7 @@ _LAST_DATA = {
     "retraction": "ratio_new",
     "graph_capture_sizes": "avail_gb",
 }
+_OUR_NAME = re.compile(r"[a-z][a-z0-9_]*")
 # A stamp, a level, a process tag: what an engine's line begins with.
 _LOG_START = re.compile(
     rb"\[[0-9]{2,4}[-:/]|(?:INFO|WARN|WARNING|ERROR|DEBUG)\b[ :]"
@@ -72,13 +74,21 @@ class Wrapped:
         self, line: RawLine, carried: Carried, records: Sequence[Record], known_width: int | None
     ) -> None:
         self.rest: list[tuple[RawLine, Carried]] = []
+        self._begin = line.raw
         self._parts = [carried.message]
         self._origin = carried.origin
         # What a terminal folds is the whole line, its carrier's prefix with it.
         self._widths = [_shown(line.raw, carried.message)]
+        # Broken between words: the longest part, and the shortest with one more word.
+        self._most = _without_blanks(line.raw, self._widths[0])
+        self._least: int | None = None
         self._known_width = known_width
         self._whole = bool(records) and all(map(is_whole, records))
         self._closed = self._whole and any(isinstance(each, Event) for each in records)
+
+    @property
+    def _last(self) -> bytes:
+        return self.rest[-1][0].raw if self.rest else self._begin
 
     @property
     def width(self) -> int:
@@ -86,7 +96,9 @@ class Wrapped:
 
     @property
     def ended(self) -> bool:
-        """A part that does not fill the width is the last one."""
+        """A part that does not fill the width is the last one, unless words may fill it."""
+        if self._least is not None:
+            return False
         return len(self._parts) > 1 and self._widths[-1] < self.width - 1
 
     def take(self, line: RawLine, carried: Carried) -> bool:
@@ -98,12 +110,24 @@ class Wrapped:
             return False
         width, shown = max(self._widths), _shown(line.raw, carried.message)
         # The first part itself may have lost a blank at its end.
-        if shown > width + 1 or any(each < width - 1 for each in self._widths):
+        filled = shown <= width + 1 and all(each >= width - 1 for each in self._widths)
+        if not self._takes_words(line.raw, message, shown) and not filled:
             return False
         self.rest.append((line, carried))
         self._widths.append(shown)
         self._parts.append(message)
         return True
+
+    def _takes_words(self, raw: bytes, message: bytes, shown: int) -> bool:
+        """Tell whether every part before has as many words as fit."""
+        if len(self._parts) > 1 and self._least is None:
+            return False
+        before = _without_blanks(self._last, self._widths[-1])
+        one_more = before + 1 + len(message.split(b" ", 1)[0])
+        most = max(self._most, _without_blanks(raw, shown))
+        least = one_more if self._least is None else min(self._least, one_more)
+        self._most, self._least = most, least if most < least else None
+        return self._least is not None
 
     def read(self, reader: Callable[[bytes], list[Record]]) -> tuple[list[Record], int] | None:
         """Give the records of the parts together, and how many lines of the rest they took.
@@ -117,17 +141,41 @@ class Wrapped:
         if self._whole and self.width != self._known_width and not labelled:
             return None  # a whole record goes on with a label or not at all
         for count in range(len(self._parts), 1, -1):
-            for glue in (b"", b" "):
-                records = reader(self._joined(glue, count))
+            clean: list[list[Record]] = []
+            for message in self._joined(count):
+                records = reader(message)
                 if records and all(map(is_whole, records)):
-                    return records, count - 1
+                    clean.append(records)
+                    if all(map(_knows_labels, records)):
+                        break
+            if clean:
+                return min(clean, key=_misfit), count - 1
         return None
 
-    def _joined(self, glue: bytes, count: int) -> bytes:
-        joined = self._parts[0]
-        for before, part in zip(self._widths, self._parts[1:count], strict=False):
-            joined += (b" " if before < self.width else glue) + part
-        return joined
+    def _joined(self, count: int) -> Iterator[bytes]:
+        """Give what the parts may have been: cut at one width, or between words."""
+        parts, widths = self._parts[:count], self._widths[: count - 1]
+        if min(widths) >= self.width - 1:
+            for glue in (b"", b" "):
+                joined = parts[0]
+                for before, part in zip(widths, parts[1:], strict=True):
+                    joined += (b" " if before < self.width else glue) + part
+                yield joined
+        yield b" ".join([*(part.rstrip(b" ") for part in parts[:-1]), parts[-1]])
+
+
+def _knows_labels(record: Record) -> bool:
+    """Tell whether a whole record cannot be read otherwise: a wrong blank makes it none."""
+    return not isinstance(record, Sample) or record.phase in ("decode", "prefill")
+
+
+def _misfit(records: Sequence[Record]) -> tuple[int, int]:
+    """Grow with labels that nobody knows and with fewer values: a wrong blank makes both."""
+    samples = [each for each in records if isinstance(each, Sample)]
+    extras = [each.extras for each in samples]
+    strange = sum(_OUR_NAME.fullmatch(key) is None for each in extras for key in each)
+    values = [getattr(each, name) for each in samples for name in Sample.__slots__]
+    return strange, -sum(map(len, extras)) - sum(value is not None for value in values)
 
 
 def _shown(raw: bytes, message: bytes) -> int:
@@ -135,3 +183,9 @@ def _shown(raw: bytes, message: bytes) -> int:
     if raw[:1] == b"{":
         return len(message)  # written into JSON after it was folded
     return len(without_escapes(raw) if b"\x1b" in raw else raw.rstrip(b"\r"))
+
+
+def _without_blanks(raw: bytes, shown: int) -> int:
+    """Give the width less the blanks at the end, which a mail program leaves where it breaks."""
+    line = raw.rstrip(b"\r")
+    return shown - (len(line) - len(line.rstrip(b" ")))

@@ -44,6 +44,21 @@ def folded(width: int, *, trimmed: bool = False) -> Callable[[bytes], bytes]:
     return each_line(change)
 
 
+def worded(width: int, mark: bytes, *, flowed: bool) -> Callable[[bytes], bytes]:
+    """Break between words as mail programs do; flowed text keeps the blank that stood there."""
+
+    def change(line: bytes) -> bytes:
+        parts = [b""]
+        for word in line.split(b" "):
+            if parts[-1] and len(parts[-1]) + 1 + len(word) > width:
+                parts.append(word)
+            else:
+                parts[-1] += (b" " if parts[-1] else b"") + word
+        return (b" \n" if flowed else b"\n").join(mark + part for part in parts)
+
+    return each_line(change)
+
+
 CARRIERS: dict[str, Callable[[bytes], bytes]] = {
     "windows": lambda data: data.replace(b"\n", b"\r\n"),
     "quoted": before(b"> "),
@@ -94,6 +109,15 @@ def test_a_fold_changes_nothing(width: int, trimmed: bool) -> None:
         if trimmed and width < 70:
             continue  # so narrow that parts lose several blanks: some records stay damaged
         assert found == samples(data), path.name
+
+
+@pytest.mark.parametrize("width", [64, 70, 72, 74, 76, 78, 80, 90, 98, 120, 160])
+@pytest.mark.parametrize("mark", [b"", b"> "])
+@pytest.mark.parametrize("flowed", [False, True])
+def test_a_break_between_words_changes_nothing(width: int, mark: bytes, flowed: bool) -> None:
+    for path in CASES:
+        data = path.read_bytes()
+        assert samples(worded(width, mark, flowed=flowed)(data)) == samples(data), path.name
 
 
 def test_two_pods_keep_their_names() -> None:
