@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from runs.engines.base import JSON, Event, Sample
 from runs.engines.redact import redact_text
 from runs.engines.sglang.flags import ALIASES, SECRET_FLAGS, FlagError, Flags
+from runs.engines.sglang.labels import DECODE_NODE, PREFILL_NODE
 from runs.engines.sglang.launch import from_tokens
 from runs.readers.words import shell_words
 
@@ -305,12 +306,13 @@ def _platform(samples: Sequence[Sample]) -> dict[str, JSON]:
 
 
 def _role(samples: Sequence[Sample]) -> dict[str, JSON]:
-    """Only a disaggregated node prints its transfer queues."""
-    if any("transfer_req" in each.extras for each in samples if each.phase == "decode"):
-        return {"role": "decode"}
-    if any("inflight_req" in each.extras for each in samples if each.phase == "prefill"):
-        return {"role": "prefill"}
-    return {}
+    """Only a disaggregated node prints its transfer queues; a text of both nodes has no role."""
+    told = {(each.phase, key) for each in samples for key in each.extras}
+    decodes = any(("decode", key) in told for key in DECODE_NODE)
+    prefills = any(("prefill", key) in told for key in PREFILL_NODE)
+    if decodes == prefills:
+        return {}
+    return {"role": "decode" if decodes else "prefill"}
 
 
 def as_json(value: object) -> JSON:

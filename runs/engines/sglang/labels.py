@@ -69,6 +69,9 @@ LABELS: dict[str, Label] = {
     **{text: Label(field, "float") for text, field in _FLOATS.items()},
     **{text: Label(field, "percent") for text, field in _PERCENTS.items()},
 }
+# Only a node of a disaggregated pair prints these: on its decode lines, on its prefill lines.
+DECODE_NODE = frozenset({"transfer_req", "preallocated_usage"})
+PREFILL_NODE = frozenset({"inflight_req", "unbootstrapped_req"})
 # '2.66 [2.51, 2.81]': an estimate with its interval.
 INTERVAL_LABEL = "est uncap acc len"
 INTERVAL_FIELDS = ("est_uncap_acc_len", "est_uncap_acc_lo", "est_uncap_acc_hi")

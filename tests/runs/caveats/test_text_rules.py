@@ -77,6 +77,9 @@ PREFILL = (
     "{cached}, token usage: 0.10, #running-req: 0, #queue-req: 0, cuda graph: False, input "
     "throughput (token/s): 900.00\n"
 )
+PREFILL_NODE = PREFILL.format(new=1, cached=0).replace(
+    "#queue-req: 0", "#queue-req: 9, #bootstrap-req: 1, #inflight-req: 6"
+)
 OUTER = "2026-11-10T{hour:02}:00:{second:02}+00:00 node python3[7]: "
 CAPACITY = (
     "[2026-11-10 08:00:20] max_total_num_tokens=404480, chunked_prefill_size=8192, "
@@ -151,7 +154,7 @@ FIRES: dict[str, list[str]] = {
     "idle-window": [batch(0, tps=1.0) + "".join(batch(each) for each in range(1, 5))],
     "cuda-graph-off": [batch(0, graph="False")],
     "running-capped": [CAPACITY + batch(0) + block()],
-    "queueing": [batch(0, queue=3), engine(waiting=5)],
+    "queueing": [batch(0, queue=3), engine(waiting=5), batch(0) + PREFILL_NODE],
     "client-bottleneck": [batch(0, running=1) + block(Concurrency="3.90")],
     "open-loop-overload": [
         block(**{"Traffic request rate": "12.0", "Max request concurrency": "None"})
@@ -213,7 +216,10 @@ SILENT: dict[str, list[str]] = {
     ],
     "cuda-graph-off": [batch(0)],
     "running-capped": [CAPACITY + batch(0)],
-    "queueing": ["".join(batch(each) for each in range(20)) + batch(21, queue=1)],
+    "queueing": [
+        "".join(batch(each) for each in range(20)) + batch(21, queue=1),
+        batch(0) + PREFILL.format(new=1, cached=0).replace("#queue-req: 0", "#queue-req: 9"),
+    ],
     "client-bottleneck": [batch(0, running=1, queue=3) + block(), batch(0, running=3) + block()],
     "all-at-once": [block()],
     "too-few-prompts": [block(), block(**{"Max request concurrency": "1"})],
