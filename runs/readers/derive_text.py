@@ -1,10 +1,10 @@
 """What a text shows as a whole: how much of it is whole, what its lines imply together."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from statistics import median
+from itertools import chain, pairwise
+from statistics import median_low
 
 from runs.engines.base import JSON, Damaged, Event, Sample
 from runs.readers.reading import Segment
@@ -125,13 +125,15 @@ def _slots(lines: Sequence[Sample]) -> _Found:
 
 def _interval(samples: Sequence[Sample]) -> JSON:
     """Give the seconds between the lines of one engine's statistics."""
-    lines = [each for each in samples if each.phase == "interval"]
+    engines: dict[JSON, list[Sample]] = defaultdict(list)
+    for each in [each for each in samples if each.phase == "interval"][:_ENOUGH]:
+        engines[f"{each.extras.get('source')} {each.rank}"].append(each)
     gaps = []
-    for before, after in pairwise(lines[:_ENOUGH]):
+    for before, after in chain.from_iterable(map(pairwise, engines.values())):
         begin, end = moment(before.time), moment(after.time)
-        if before.rank == after.rank and begin and end and end > begin:
+        if begin and end and end > begin:
             gaps.append((end - begin).total_seconds())
-    return round(median(gaps)) if gaps else None
+    return round(median_low(gaps)) if gaps else None  # of two, one may hold a restart
 
 
 def _tokens_per_step(samples: Sequence[Sample]) -> JSON:

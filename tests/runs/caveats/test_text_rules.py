@@ -170,6 +170,9 @@ FIRES: dict[str, list[str]] = {
     "per-rank-throughput": [
         batch(0, rank=" DP0 TP0") + batch(0, rank=" DP1 TP1"),
         "python -m sglang.launch_server --model-path m --dp-size 4\n" + batch(0, rank=""),
+        engine() + engine().replace("Engine 000", "Engine 001"),
+        engine().replace("Engine 000", "Engine 003"),
+        "$ vllm serve org/m --data-parallel-size 2\n" + engine(),
     ],
     "repeated-lines": [
         (batch(0) + batch(1, tokens=6100)) * 2,
@@ -230,6 +233,8 @@ SILENT: dict[str, list[str]] = {
     "duplicate-rank-lines": [batch(0, rank=" DP0 TP0") + batch(0, rank=" DP1 TP1")],
     "per-rank-throughput": [
         "python -m sglang.launch_server --model-path m --dp-size 1\n" + batch(0, rank=""),
+        engine() + engine(kv=11.0),
+        engine().replace("Engine 000", "2 Engines Aggregated"),
     ],
     "repeated-lines": [
         batch(0, rank=" TP0") + batch(0, rank=" TP1"),
