@@ -47,7 +47,8 @@ _ENGINES = (
 )
 _GPU = (
     r"(?:NVIDIA |AMD |Ascend |Intel )?(MI[0-9]{3}[A-Z]{0,2}|[ABHLT][0-9]{1,3}[A-Z]{0,2}|GB[0-9]{3}"
-    r"|RTX[ -](?:PRO )?[0-9]{4}[A-Z]{0,2}|910[A-C]?[0-9]?|Atlas [0-9A-Z]{2,6})(?=[\s,;()-]|\Z)"
+    r"|RTX[ -](?:PRO )?[0-9]{4}[A-Z]{0,2}|910[A-C]?[0-9]?|Atlas [0-9A-Z]{2,6})"
+    r"(?=[\s,;()，；、（）/-]|\Z)"
 )
 _GPUS = (
     re.compile(rf"\b([0-9]{{1,4}})\s?[x×*]\s?{_GPU}"),
@@ -258,6 +259,8 @@ def server_settings(event: Event) -> dict[str, JSON]:
         found["max_running_requests"] = event.data["max_running_requests"]
     if event.kind == "engine_version" and "version" in event.data:
         found["engine_version"] = event.data["version"]
+        told = {name: event.data[key] for key, name in _NAMES.items() if key in event.data}
+        found |= {**told, **_vllm_speculation({**event.data})}
     return found
 
 

@@ -113,6 +113,23 @@ def _arguments(text: str) -> _Data | None:
     return {"server_args": plain(told)} if isinstance(told, dict) else {}
 
 
+_ENGINE = {
+    "version": re.compile(r"LLM engine \(v([0-9][\w.+-]{0,40})\)"),
+    "method": re.compile(r"SpeculativeConfig\(method='([\w-]{1,60})'"),
+    "num_speculative_tokens": re.compile(r"\bnum_spec_tokens=([0-9]{1,4})\b"),
+    "tensor_parallel_size": re.compile(r"\btensor_parallel_size=([0-9]{1,6})\b"),
+    "data_parallel_size": re.compile(r"\bdata_parallel_size=([0-9]{1,6})\b"),
+}
+
+
+def _engine(text: str) -> _Data | None:
+    """Read the release, and of the configuration behind it what a run is compared by."""
+    found = {name: pattern.search(text) for name, pattern in _ENGINE.items()}
+    told: _Data = {name: match[1] for name, match in found.items() if match}
+    whole = {name: int(str(told[name])) for name in told if name not in ("version", "method")}
+    return {**told, **whole} if "version" in told else None
+
+
 _CONCURRENCY = _values(
     rf"Maximum concurrency for {_COUNT} tokens per request: {_N}x", "context_len", "max_concurrency"
 )
@@ -199,7 +216,7 @@ _KINDS = (
     _Kind(
         "engine_version",
         "LLM engine (v",
-        _texts(r"LLM engine \(v([0-9][\w.+-]{0,40})\)", "version"),
+        _engine,
     ),
     _Kind(
         "weights_read", "Loading weights took", _values(rf"weights took {_N} seconds", "elapsed_s")
