@@ -35,13 +35,24 @@ _FAMILIES = (
     ),
 )
 _TOKENS = (
-    r"(?:tok(?:en)?s?\s*/\s*s(?:ec(?:ond)?)?|tok s|tps|tokens per second|token/秒|throughput|吞吐)"
+    r"(?:tok(?:en)?s?\s*/\s*s(?:ec(?:ond)?)?|tok s|tps|tokens per second|token/秒|throughput|"
+    r"tput|吞吐)"
 )
 _ONE = (
     r"(?:(?:per|/)[- ]?(?:user|request|req|client|stream)\b|"
     r"单用户|单请求|每用户|每请求|单路|单并发)"
 )
-_OUT = r"(?:output|gen(?:eration)?|decode|aggregate|输出|生成|解码|聚合)"
+_OUT = r"(?:\bout(?:put)?\b|gen(?:eration)?|decode|aggregate|输出|生成|解码|聚合)"
+# Of one GPU: another quantity, whatever its tokens are.
+_GPU_RATE = re.compile(
+    r"(?:per|/)[- ]?(?:gpu|npu|card|device|chip|accelerator|卡)|单卡|每卡|\bper-gpu\b"
+)
+_SIDES = (
+    ("input_gpu_tps", r"input|prefill|prompt|输入|预填充"),
+    ("output_gpu_tps", _OUT),
+    ("total_gpu_tps", r"total|总"),
+    ("gpu_tps", ""),
+)
 _RATES = (
     ("user_tps", rf"{_ONE}.*{_TOKENS}|{_TOKENS}.*{_ONE}"),
     (
@@ -127,6 +138,9 @@ def read_heading(text: str) -> Column | None:
     timed = next((name for name, pattern in _FAMILIES if re.search(pattern, words)), None)
     if timed:
         return Column(f"{timed}{_statistic(words)}", _time_unit(shown))
+    if _GPU_RATE.search(words):
+        side = next(key for key, pattern in _SIDES if re.search(pattern, words))
+        return Column(side, "tok/s") if re.search(_TOKENS, words) else None
     for key, pattern in _RATES:
         if re.search(pattern, words):
             return Column(key, "req/s" if key == "requests_per_s" else "tok/s")

@@ -25,6 +25,9 @@ _OFF = re.compile(
 _STEPS = (
     re.compile(r"(?i)(?<![a-z])(?:steps?|步数?)\s?[=:\-_ ]?\s?([0-9]{1,2})(?![0-9.])"),
     re.compile(r"(?i)(?<![0-9.])([0-9]{1,2})[ -]?(?:steps?(?![a-z])|步)"),
+    re.compile(
+        r"(?i)(?<![a-z])(?:s|k|num[-_ ]spec(?:ulative)?[-_ ]tokens)\s?=\s?([0-9]{1,2})(?![0-9.])"
+    ),
     re.compile(r"(?i)(?<![a-z])(?:mtp|nextn|draft)\s?[=:\-_ ]?\s?([0-9]{1,2})\Z"),
     re.compile(r"([0-9]{1,2})\Z"),
 )
@@ -34,6 +37,7 @@ _BESIDE = re.compile(
 _IN_BRACKETS = re.compile(r"\s*[(（\[]([^()（）\[\]]{1,40})[)）\]]\s*\Z")
 # 'baseline tok/s': the unit stands behind the arm without brackets.
 _UNIT_BEHIND = re.compile(r"(?i)(?<=\S)\s+(?:output\s+)?tok(?:en)?s?\s?/\s?s(?:ec)?\s*\Z")
+_RATE_UNIT = re.compile(r"(?:tok(?:en)?s?/s(?:ec)?|tps)\Z")
 _LABEL_LIMIT = 200
 _LEVEL = re.compile(r"(?i)\A(?:c|conc(?:urrency)?|bs|并发)?\s*[=:@]?\s*([0-9]{1,6})\Z")
 _STATES = (
@@ -69,7 +73,7 @@ def arm_steps(label: str) -> int | None:
     if _OFF.match(label):
         return 0
     exact = (
-        pattern.match(label) if index == 3 else pattern.search(label)
+        pattern.match(label) if index == len(_STEPS) - 1 else pattern.search(label)
         for index, pattern in enumerate(_STEPS)
     )
     match = next((each for each in exact if each), None)
@@ -119,6 +123,11 @@ def _heading_metric(label: str) -> Column | None:
     return found if found and found.unit == "tok/s" else None
 
 
+def _cell_metric(cell: Cell) -> Column | None:
+    """Where nothing else names the metric, tokens a second in a cell are the output's."""
+    return read_heading(cell.unit) if _RATE_UNIT.match(cell.unit) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What is needed to read the cells: the caption's metric and the settings around."""
@@ -135,7 +144,7 @@ class Comparison:
         )
         builder.context = {**self.settings, "status": cell.status}
         builder.tell(spec_num_steps=arm_steps(label))
-        metric = caption_metric(self.caption) or _heading_metric(label)
+        metric = caption_metric(self.caption) or _heading_metric(label) or _cell_metric(cell)
         if metric is None:
             builder.keep(clean_text(label, 120), cell.value)
         elif cell.value is not None:

@@ -32,6 +32,8 @@ _SCALARS = {
     "Request Throughput (req/sec)": ("requests_per_s", "req/s"),
     "Total Output Throughput (tokens/sec)": ("output_tps", "tok/s"),
     "Total Token Throughput (tokens/sec)": ("total_tps", "tok/s"),
+    "Per User Output Throughput [w/ ctx] (tps/user)": ("user_tps", "tok/s"),
+    "Per GPU Output Throughput (tps/gpu)": ("output_gpu_tps", "tok/s"),
     "Total Latency (ms)": ("duration_s", "ms"),
     "Average request latency (ms)": ("e2e_mean", "ms"),
     "Average time-to-first-token [TTFT] (ms)": ("ttft_mean", "ms"),
@@ -109,7 +111,7 @@ def _put(builder: RowBuilder, label: str, text: str) -> None:
     elif label in _SCALARS:
         builder.put(_SCALARS[label][0], real, label, _SCALARS[label][1])
     elif label in _SETTINGS:
-        told: JSON = clean_text(text)
+        told: JSON = None if text.strip() == "None" else clean_text(text)
         if real is not None and label not in ("Model", "TensorRT LLM Version"):
             told = int(real) if real == int(real) else real
         builder.tell(**{_SETTINGS[label]: told})
