@@ -168,17 +168,8 @@ class TextReader:
                 sample.extras["source"] = origin.source
             self._told.append(Told(sample, origin, "sglang", carried.time))
             return
-        if wrapped is not None and wrapped.rest:
-            whole = wrapped.read(
-                lambda message: self._records(begin, carried._replace(message=message))
-            )
-            if whole is not None:
-                records, taken = whole
-                self._width = max(self._width or 0, wrapped.width)
-                self._tell(records, carried, self._engine)
-                for line, rest in wrapped.rest[taken:]:
-                    self._take(line, rest)
-                return
+        if wrapped is not None and self._unfolded(begin, carried, wrapped):
+            return
         if sample is not None:
             self._engine = "sglang"
             self._tell([sample], carried, "sglang")
@@ -188,10 +179,32 @@ class TextReader:
             for line, rest in wrapped.rest:
                 self._take(line, rest)
 
-    def _records(self, line: RawLine, carried: Carried) -> list[Record]:
-        if not self._may_tell(carried.message, carried):
+    def _unfolded(self, begin: RawLine, carried: Carried, wrapped: Wrapped) -> bool:
+        """Give the record that the parts make together, and what follows it; False for none."""
+        whole = wrapped.rest and wrapped.read(
+            lambda message: self._records(begin, carried._replace(message=message))
+        )
+        if not whole:
+            return False
+        message, records, taken = whole
+        self._width = max(self._width or 0, wrapped.width)
+        if any(isinstance(each, Request) for each in records):
+            self._take(begin, carried._replace(message=message))  # a line of several
+        else:
+            self._tell(records, carried, self._engine)
+        for line, rest in wrapped.rest[taken:]:
+            self._take(line, rest)
+        return True
+
+    def _records(self, line: RawLine, carried: Carried) -> list[Record | Request]:
+        """Read a message for itself; timings are one line of a request's."""
+        message = carried.message
+        if not self._may_tell(message, carried):
             return []
-        return self._engine_records(carried.message, line.offset, line.line, line.terminated)
+        timings = llamacpp.read_whole(sglang.decoded(message), line.offset, line.line)
+        if timings:
+            return [*timings]
+        return [*self._engine_records(message, line.offset, line.line, line.terminated)]
 
     def _take(self, line: RawLine, carried: Carried) -> None:
         if carried.fault is not None:

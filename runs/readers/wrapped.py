@@ -8,13 +8,15 @@ really cut stays cut.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
-from runs.engines.base import Event, Record, Sample
+from runs.engines.base import Event, Record, Request, Sample
 from runs.engines.feed import RawLine
 from runs.engines.sglang.labels import INTERVAL_FIELDS, LABELS
 from runs.readers.carriers import PLAIN, Carried
 from runs.readers.carriers.signs import without_escapes
 
+Reader: TypeAlias = Callable[[bytes], list[Record | Request]]
 # A record over more lines than this was copied from a screen narrower than any in use.
 MAX_LINES = 16
 _MIN_WIDTH = 20
@@ -31,6 +33,11 @@ _OUR_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LOG_START = re.compile(
     rb"\[[0-9]{2,4}[-:/]|(?:INFO|WARN|WARNING|ERROR|DEBUG)\b[ :]"
     rb"|\([A-Za-z]\w{0,40} (?:rank=[0-9]{1,5} )?pid="
+    # llama.cpp: the time since its start, a slot, or the timings of a request by themselves.
+    rb"|[0-9]{1,6}\.[0-9]{2}\.[0-9]{3}\.[0-9]{3} [A-Z] |(?:slot|srv) {1,14}[a-z_]{1,40}: "
+    rb"|(?:\s{4,12}|llama_\w{1,30}: {1,20}|print_timings: {1,9})(?:prompt eval|eval|total) time ="
+    rb"|prompt eval time ="
+    rb"|draft acceptance"
 )
 # What else begins a line of its own: a heading, a rule, a command, dots, a traceback, the journal.
 _OWN_START = re.compile(
@@ -49,8 +56,10 @@ def begins_own(message: bytes) -> bool:
     return _LOG_START.match(message) is not None or _OWN_START.match(message) is not None
 
 
-def is_whole(record: Record) -> bool:
+def is_whole(record: Record | Request) -> bool:
     """Tell whether nothing of the record is missing or unknown to us."""
+    if isinstance(record, Request):
+        return True
     if isinstance(record, Event):
         return record.kind == "server_ready" or (
             record.kind in _LAST_DATA and _LAST_DATA[record.kind] in record.data
@@ -71,7 +80,11 @@ class Wrapped:
     """
 
     def __init__(
-        self, line: RawLine, carried: Carried, records: Sequence[Record], known_width: int | None
+        self,
+        line: RawLine,
+        carried: Carried,
+        records: Sequence[Record | Request],
+        known_width: int | None,
     ) -> None:
         self.rest: list[tuple[RawLine, Carried]] = []
         self._begin = line.raw
@@ -129,27 +142,27 @@ class Wrapped:
         self._most, self._least = most, least if most < least else None
         return self._least is not None
 
-    def read(self, reader: Callable[[bytes], list[Record]]) -> tuple[list[Record], int] | None:
-        """Give the records of the parts together, and how many lines of the rest they took.
+    def read(self, reader: Reader) -> tuple[bytes, list[Record | Request], int] | None:
+        """Give the parts together, their records, and how many lines of the rest they took.
 
         None: they are not whole. A fold adds nothing; a copy can lose the blank that stood at it. A
         last part that fills the width by chance is followed by lines that are none of the record's.
         """
         if self._closed:
             return None
-        labelled = any(b": " in part for part in self._parts[1:])
+        labelled = any(b": " in part or b"= " in part for part in self._parts[1:])
         if self._whole and self.width != self._known_width and not labelled:
             return None  # a whole record goes on with a label or not at all
         for count in range(len(self._parts), 1, -1):
-            clean: list[list[Record]] = []
+            clean: list[tuple[bytes, list[Record | Request]]] = []
             for message in self._joined(count):
                 records = reader(message)
                 if records and all(map(is_whole, records)):
-                    clean.append(records)
+                    clean.append((message, records))
                     if all(map(_knows_labels, records)):
                         break
             if clean:
-                return min(clean, key=_misfit), count - 1
+                return *min(clean, key=lambda each: _misfit(each[1])), count - 1
         return None
 
     def _joined(self, count: int) -> Iterator[bytes]:
@@ -164,18 +177,24 @@ class Wrapped:
         yield b" ".join([*(part.rstrip(b" ") for part in parts[:-1]), parts[-1]])
 
 
-def _knows_labels(record: Record) -> bool:
+def _knows_labels(record: Record | Request) -> bool:
     """Tell whether a whole record cannot be read otherwise: a wrong blank makes it none."""
-    return not isinstance(record, Sample) or record.phase in ("decode", "prefill")
+    return isinstance(record, Event) or (
+        isinstance(record, Sample) and record.phase in ("decode", "prefill")
+    )
 
 
-def _misfit(records: Sequence[Record]) -> tuple[int, int]:
+def _misfit(records: Sequence[Record | Request]) -> tuple[int, int]:
     """Grow with labels that nobody knows and with fewer values: a wrong blank makes both."""
-    samples = [each for each in records if isinstance(each, Sample)]
-    extras = [each.extras for each in samples]
-    strange = sum(_OUR_NAME.fullmatch(key) is None for each in extras for key in each)
-    values = [getattr(each, name) for each in samples for name in Sample.__slots__]
-    return strange, -sum(map(len, extras)) - sum(value is not None for value in values)
+    strange = told = 0
+    for each in records:
+        if isinstance(each, Sample):
+            strange += sum(_OUR_NAME.fullmatch(key) is None for key in each.extras)
+            told += len(each.extras)
+            told += sum(getattr(each, name) is not None for name in Sample.__slots__)
+        elif isinstance(each, Request):
+            told += len(each.values)
+    return strange, -told
 
 
 def _shown(raw: bytes, message: bytes) -> int:

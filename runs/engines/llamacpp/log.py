@@ -86,6 +86,19 @@ class TimingReader:
         return [done]
 
 
+def read_whole(text: str, offset: int, line: int) -> list[Request]:
+    """Read one line of timings alone; nothing when it was cut: its brackets and rates are whole."""
+    if not any(words in text for words in ("time =", "draft acceptance", "graphs reused =")):
+        return []
+    found = _values(text, terminated=True)
+    if not found or text.count("(") != text.count(")"):
+        return []
+    speeds = [_PROMPT.search(text), _DECODE.search(text)]
+    if any(match and match[4] is None for match in speeds):
+        return []
+    return [Request(uptime(text), found, offset, line)]
+
+
 def _values(text: str, terminated: bool) -> dict[str, JSON]:
     """Read what one line says; every value has its unit or bracket behind it."""
     found: dict[str, JSON] = {}

@@ -120,6 +120,21 @@ def test_a_break_between_words_changes_nothing(width: int, mark: bytes, flowed: 
         assert samples(worded(width, mark, flowed=flowed)(data)) == samples(data), path.name
 
 
+def requests(data: bytes) -> list[dict]:
+    found = read(data, "x").as_json().get("requests", [])
+    return [{key: each[key] for key in each if key not in LEFT_OUT} for each in found]
+
+
+@pytest.mark.parametrize("width", WIDTHS[1:])
+@pytest.mark.parametrize("name", ["11-llamacpp-print-timing-draft.log", "11a-old-multi.txt"])
+def test_a_fold_changes_nothing_of_timings(width: int, name: str) -> None:
+    folder = FIELD if name.endswith(".log") else FIELD.parent / "cases" / "variants"
+    data = (folder / name).read_bytes()
+    assert requests(folded(width)(data)) == requests(data)
+    if width > 71:
+        assert requests(folded(width, trimmed=True)(data)) == requests(data)
+
+
 def test_two_pods_keep_their_names() -> None:
     line = (FIELD / "01-sglang-plain-decode.log").read_bytes().split(b"\n")[0]
     data = b"".join(b"[pod/" + name + b"/main] " + line + b"\n" for name in (b"sg-0", b"sg-1"))
