@@ -247,6 +247,9 @@ class Gathered:
         """Put everything together."""
         self._settled(self.folded.flush())
         found = self.results.finish()
+        for key in ("spec_num_draft_tokens", "spec_num_steps"):
+            if key in found.context:
+                self.context.setdefault(key, found.context[key])
         samples = tuple(self._segmented())
         results = self._with_run_lengths(found)
         context = self._context(found, samples)

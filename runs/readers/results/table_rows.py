@@ -34,9 +34,11 @@ _STYLES = {
     "box": "box-table",
     "csv": "csv-table",
     "plain": "plain-table",
+    "json": "json-records",
 }
 _NO_NAME = re.compile(r"(?i)(?:values?|results?|数值|值|结果)?\Z")
 _PER_POINT = ("model", "input_len", "output_len", "num_prompts", "request_rate")
+NO_METRIC = ("concurrency", "arm", "index", "steps", "adapters", *_PER_POINT)
 
 
 def read_table(table: Table, caption: str, settings: Mapping[str, JSON]) -> list[ResultRow] | None:
@@ -65,7 +67,7 @@ def _rows(table: Table, caption: str, told: Mapping[str, JSON]) -> list[ResultRo
 
 
 def _is_metric(key: str) -> bool:
-    return key not in ("concurrency", "arm", "index", "steps", "adapters", *_PER_POINT)
+    return key not in NO_METRIC
 
 
 def _without_index(columns: list[Column | None], table: Table) -> list[Column | None]:

@@ -26,6 +26,7 @@ from runs.readers.results.finishing import (
 )
 from runs.readers.results.guidellm_text import RULE as GUIDELLM_RULE
 from runs.readers.results.guidellm_text import GuidellmTables
+from runs.readers.results.json_records import SERVER_INFO, read_records
 from runs.readers.results.jsondoc import DOCUMENT_LIMIT, documents, read_object
 from runs.readers.results.offline_text import OfflineReport, opens_offline
 from runs.readers.results.rows import Place, mark_attempts, shared
@@ -60,6 +61,8 @@ _CAPTION_LINES = 3
 _CAPTION_LIMIT = 400
 _COMMAND_LINES = 200
 _JSON_LINES = 100_000
+_CLOSES = {"{": "}", "[": "]"}
+_TOOLS = (*JSON_TOOLS, SERVER_INFO)
 
 
 class TextResults:
@@ -158,7 +161,7 @@ class TextResults:
         if state.block is None and opens_block(text):
             state.block = Block(place)
             return state.block.take(text, place, terminated=terminated)
-        if stripped[0] == "{" and self._json(state, text, place):
+        if (stripped[0] == "{" or stripped[:2] == "[{") and self._json(state, text, place):
             return True
         if stripped[0] in "|+│┃┏┌╔╒║" or _is_heading(text):
             state.table = opens_table(text, place, terminated=terminated)
@@ -207,24 +210,27 @@ class TextResults:
             return False
         taken = False
         for _, found in documents(text.encode("utf-8", "replace")):
-            given = None if isinstance(found, Damaged) else read_object(found, place, JSON_TOOLS)
-            if given is not None:
-                self._rows += [sourced(row, state) for row in given[0]]
-                if not given[0]:
-                    self._told |= given[1]
-                taken = True
+            if isinstance(found, Damaged):
+                continue
+            given = read_object(found, place, _TOOLS)
+            rows = given[0] if given is not None else read_records(found, place)
+            self._rows += [sourced(row, state) for row in rows]
+            if given is not None and not rows:
+                self._told |= given[1]
+            taken |= given is not None or bool(rows)
         return taken
 
     def _indented_json(self, state: Source, text: str, place: Place) -> None:
-        """Collect an object that is laid out over lines, from '{' to '}' in the first column."""
+        """Collect an object or a list laid out over lines, to its end in the first column."""
         if state.json_place is not None:
             state.json.append(text)
-            if text.rstrip() == "}":
+            ends = text.rstrip() == _CLOSES[state.json[0]]
+            if ends:
                 self._json(state, "\n".join(state.json), state.json_place)
-            if text.rstrip() == "}" or len(state.json) > _JSON_LINES:
+            if ends or len(state.json) > _JSON_LINES:
                 state.json, state.json_place = [], None
-        elif text.rstrip() == "{":
-            state.json, state.json_place = ["{"], place
+        elif text.rstrip() in _CLOSES:
+            state.json, state.json_place = [text.rstrip()], place
 
     def _remark(self, state: Source, text: str, terminated: bool) -> bool:
         """Remember what may name or explain the next result; such a line is no part of one."""
