@@ -92,6 +92,10 @@ _PLAIN = (
     ),
     ("accept_len", r"accept(?:ance|ed)?[ -]?len(?:gth)?|\bacc[ -]?len|接受长度|接收长度"),
     ("accept_rate", r"accept(?:ance)?[ -]?rate|接受率|接收率"),
+    (
+        "output_len_mean",
+        r"\A(?:avg|mean|average) (?:output|generated) (?:tokens?|len(?:gth)?)\Z|\A平均输出",
+    ),
     ("input_len", r"\A(?:isl|(?:random )?input[ -]?len(?:gth)?|prompt len(?:gth)?|输入长度)\Z"),
     ("output_len", r"\A(?:osl|(?:random )?output[ -]?len(?:gth)?|输出长度)\Z"),
     ("num_prompts", r"\A(?:num[ -]?prompts|prompts|请求数|总请求数)\Z"),
@@ -154,7 +158,12 @@ def _plain(key: str, shown: str) -> Column:
     if key == "duration_s":
         long = _LONG_UNIT.search(shown)
         return Column(key, long[1] if long else unit or "s")
-    units = {"accept_len": "tokens", "completed": "requests", "failed": "requests"}
+    units = {
+        "accept_len": "tokens",
+        "output_len_mean": "tokens",
+        "completed": "requests",
+        "failed": "requests",
+    }
     return Column(key, units.get(key, ""))
 
 

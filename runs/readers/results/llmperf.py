@@ -12,7 +12,7 @@ from runs.readers.results.safe import clean, text_or_none
 
 TOOL = "llmperf"
 _STAT = re.compile(r"results_([a-z_]{1,60}?)_(quantiles_p[0-9]{1,2}|mean|min|max|stddev)\Z")
-_FAMILIES = {
+FAMILIES = {
     "ttft_s": ("ttft", "s"),
     "inter_token_latency_s": ("tpot_incl_first", "s"),
     "end_to_end_latency_s": ("e2e", "s"),
@@ -51,8 +51,8 @@ def read(found: Object, place: Place) -> list[ResultRow]:
     builder.concurrency = count(found.get("num_concurrent_requests"))
     for name, value in found.items():
         match = None if name in _SCALARS else _STAT.match(name)
-        if match and match[1] in _FAMILIES:
-            family, unit = _FAMILIES[match[1]]
+        if match and match[1] in FAMILIES:
+            family, unit = FAMILIES[match[1]]
             builder.put(f"{family}_{stat(match[2])}", value, name, unit)
         elif name in _SCALARS:
             builder.put(_SCALARS[name][0], value, name, _SCALARS[name][1])

@@ -2,11 +2,13 @@
 
 import re
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from runs.engines.base import JSON
 from runs.readers.results.block import Block
 from runs.readers.results.failures import FailureCounter
 from runs.readers.results.guidellm_text import GuidellmTables
+from runs.readers.results.llmperf_text import LlmperfReport
 from runs.readers.results.offline_text import OfflineReport
 from runs.readers.results.rows import Place, RowBuilder
 from runs.readers.results.tables import Collector
@@ -15,6 +17,8 @@ from runs.readers.results.trtllm_text import TrtllmReport
 PROGRESS = re.compile(
     r"[^|]{0,80}?[0-9]{1,3}%\|[^|]{0,200}\|\s*([0-9]{1,9})/([0-9]{1,9}) \[[^\]]{0,60}\]?"
 )
+
+Report: TypeAlias = TrtllmReport | OfflineReport | LlmperfReport
 
 
 @dataclass(slots=True)
@@ -25,7 +29,7 @@ class Source:
     settings: dict[str, JSON] = field(default_factory=dict)
     label: str | None = None
     block: Block | None = None
-    report: TrtllmReport | OfflineReport | None = None
+    report: Report | None = None
     guide: GuidellmTables | None = None
     table: Collector | None = None
     console: RowBuilder | None = None

@@ -19,6 +19,7 @@ from runs.readers.results.comparison import (
     Cell,
     Comparison,
     arm_steps,
+    caption_metric,
     is_beside,
     level,
     read_cell,
@@ -63,6 +64,8 @@ def _rows(table: Table, caption: str, told: Mapping[str, JSON]) -> list[ResultRo
         return _arm_rows(table, columns, caption, told)
     if _levels_across(table):
         return _level_rows(table, caption, told)
+    if _repeats_across(table, caption):
+        return _repeat_rows(table, caption, told)
     return _transposed(table, caption, told)
 
 
@@ -243,6 +246,29 @@ def _level_rows(table: Table, caption: str, told: Mapping[str, JSON]) -> list[Re
         for row in table.rows
         if row.cells
         for heading, cell in zip(table.header[1:], row.cells[1:], strict=False)
+    ]
+
+
+_REPEAT = re.compile(
+    r"(?i)(?:run|rep(?:eat|etition)?|trial|attempt|round|#|第)\s?#?[0-9]{1,2}(?:\s?[次轮遍])?\Z"
+)
+
+
+def _repeats_across(table: Table, caption: str) -> bool:
+    """Arms down, 'run 1', 'run 2' across, and one metric that the caption names."""
+    repeats = [label for label in table.header[1:] if not is_beside(label)]
+    named = len(repeats) > 1 and all(_REPEAT.match(label.strip("*` ")) for label in repeats)
+    return named and caption_metric(caption) is not None
+
+
+def _repeat_rows(table: Table, caption: str, told: Mapping[str, JSON]) -> list[ResultRow]:
+    reader = Comparison(_STYLES[table.style], caption, told)
+    return [
+        reader.row(None, row.cells[0], cell, row.place).done()
+        for row in table.rows
+        if row.cells
+        for heading, cell in zip(table.header[1:], row.cells[1:], strict=False)
+        if not is_beside(heading)
     ]
 
 

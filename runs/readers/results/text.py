@@ -28,9 +28,10 @@ from runs.readers.results.guidellm_text import RULE as GUIDELLM_RULE
 from runs.readers.results.guidellm_text import GuidellmTables
 from runs.readers.results.json_records import SERVER_INFO, read_records
 from runs.readers.results.jsondoc import DOCUMENT_LIMIT, documents, read_object
+from runs.readers.results.llmperf_text import opens_llmperf
 from runs.readers.results.offline_text import OfflineReport, opens_offline
 from runs.readers.results.rows import Place, mark_attempts, shared
-from runs.readers.results.source import PROGRESS, Source
+from runs.readers.results.source import PROGRESS, Report, Source
 from runs.readers.results.table_rows import read_table
 from runs.readers.results.tables import Table, opens_table
 from runs.readers.results.tools import JSON_TOOLS
@@ -146,14 +147,13 @@ class TextResults:
             return self._goes_on(state, text, place, terminated)
         if not stripped:
             return False
-        if stripped[:2] == "= " and TRTLLM_TITLE.match(stripped):
+        report = _opened_report(text, place)
+        if report is not None:
             self._close_results(state)
-            state.report = TrtllmReport(place)
-            return True
-        if opens_offline(text):
-            self._close_results(state)
-            state.report = OfflineReport(place)
-            return state.report.take(text, place, terminated=terminated)
+            state.report = report
+            return not isinstance(report, OfflineReport) or report.take(
+                text, place, terminated=terminated
+            )
         if stripped[:3] == "|==" and GUIDELLM_RULE.match(text):
             self._close_results(state)
             state.guide = GuidellmTables(place)
@@ -332,6 +332,14 @@ class TextResults:
             found = [Failure(text, int(failed), row.offset, row.line)]
         self._failures += found
         state.failures = FailureCounter()
+
+
+def _opened_report(text: str, place: Place) -> Report | None:
+    """Give the report that a line begins; an offline tool's first line is its first figure, too."""
+    stripped = text.strip()
+    if stripped[:2] == "= " and TRTLLM_TITLE.match(stripped):
+        return TrtllmReport(place)
+    return OfflineReport(place) if opens_offline(text) else opens_llmperf(text, place)
 
 
 def _is_heading(text: str) -> bool:
