@@ -9,11 +9,10 @@ _CLOSING = re.compile(
     r"`|\*{1,3}(?=\s|\Z)"  # code, in the line or fenced, and bold type
     r"|</?[a-z][a-z0-9]{0,9}(?:\s[^<>]{0,200})?/?>|\{(?:noformat|code)\}"
     r"|[│┃║]|\s\|(?=\s|\Z)"  # the edge of a box or of a table's cell
-    # The quotation mark of a JSON document, or of a cell in a table of commas.
-    r"|(?:\\[nr]){0,4}[\"'](?:[,;\t]|[\]}\"', ]{0,16}\Z)"
+    # The quotation mark of a JSON document, in one line or several, or of a cell between commas.
+    r"|(?:\\[nr]){0,4}[\"'](?:[,;\t\]}]|[\"', ]{0,16}\Z)"
     r"|(?:\\[nr]){1,4}\Z"
 )
-
 _ANY = re.compile(r"[`*<{|│┃║\"'\\]")
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from runs.engines.base import Damaged, Event
 from runs.readers.broken import begins_like_json
 from runs.readers.encoding import as_utf8, encoding_of, packing_of
-from runs.readers.entries import as_lines
 from runs.readers.paste import read_paste, read_pieces
 from runs.readers.reading import Reading
 from runs.readers.results.registry import HEAD_BYTES, find_format
@@ -34,8 +33,7 @@ def read(data: bytes, name: str) -> Reading:
         mixed = bool(results.damaged) and _is_log(data)
         if not mixed and (results.rows or results.damaged or results.context):
             return read_whole(results, name)
-    lines = as_lines(data)
-    return read_paste(data if lines is None else lines, name)
+    return read_paste(data, name)
 
 
 def read_file(path: Path) -> Reading:
