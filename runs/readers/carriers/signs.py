@@ -9,6 +9,13 @@ _ESCAPES = re.compile(
     rb"|\x1b[PX^_][^\x1b]{0,4096}(?:\x1b\\|\Z)"
     rb"|\x1b(?:[ -/][0-~]|[0-Z\\^_`a-z{|}~])?"
 )
+# The same written out, or without its first sign, as a copy from a page or a log service has it.
+_WRITTEN = re.compile(
+    rb"(?:\^\[|\\x1[bB]|\\u001[bB]|\\0?33|\\e|#033|\xef\xbf\xbd|\xe2\x90\x9b)\[[0-9;?]{0,20}[A-Za-z]"
+    rb"|\[(?:0|[349][0-7]|10[0-7]|[0-9]{1,3}(?:;[0-9]{1,3}){1,5})m(?!\])"
+    rb"|\[[13479]m(?![\] ])"  # not '[3m 20s]', a time
+)
+_MAY_BE_WRITTEN = re.compile(rb"\[[0-9;?]{0,20}[mKJH](?!\])")
 _QUOTES = re.compile(rb"(?:[ \t]{0,3}(?:>|&gt;)[ \t]?){1,20}")
 _ENTITIES = (
     (b"&gt;", b">"),
@@ -32,6 +39,16 @@ _GLUED = re.compile(rb"\A[ \t]{0,9}`{3,9}|(?<=[^`])`{3,9}[ \t]{0,9}\Z")
 def without_escapes(raw: bytes) -> bytes:
     """Take off every escape sequence, whole or cut."""
     return _ESCAPES.sub(b"", raw)
+
+
+def has_written_escapes(raw: bytes, start: int) -> bool:
+    """Tell cheaply whether there may be such a sequence that is not one in itself."""
+    return _MAY_BE_WRITTEN.search(raw, start) is not None
+
+
+def without_written_escapes(raw: bytes) -> bytes:
+    """Take off colours whose escape sign was lost or is spelt."""
+    return _WRITTEN.sub(b"", raw)
 
 
 def without_quotes(raw: bytes) -> bytes:

@@ -32,6 +32,9 @@ class Carriers:
         """Take everything off the line that is not its program's."""
         if raw[-1:] == b"\r":
             raw = raw.rstrip(b"\r")  # the end of a Windows line
+        bracket = raw.find(b"[", 1 if raw[:3] == b"[20" else 0)
+        if bracket >= 0 and b"\x1b" not in raw and signs.has_written_escapes(raw, bracket):
+            raw = signs.without_written_escapes(raw)
         if raw[:3] == b"[20" and self._file is None and raw.isascii() and b"\x1b" not in raw:
             self._blank = False
             return Carried(raw, PLAIN, None, None)  # an engine's own stamp: nearly every line

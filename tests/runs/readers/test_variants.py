@@ -85,6 +85,19 @@ CARRIERS: dict[str, Callable[[bytes], bytes]] = {
     "docker json": as_json(log=lambda line: line.decode() + "\n", stream="stderr", time="2026"),
     "ray": before(b"(SGLangEngine pid=1234, ip=192.0.2.15) "),
     "coloured": each_line(lambda line: b"\x1b[1;36m" + line[:12] + b"\x1b[0m" + line[12:]),
+    **{
+        f"coloured, {name}": each_line(
+            lambda line, esc=esc: esc + b"[1;36m" + line[:12] + esc + b"[0m" + line[12:]
+        )
+        for name, esc in (
+            ("the sign lost", b""),
+            ("with a caret", b"^["),
+            ("spelt", b"\\x1b"),
+            ("as JSON", b"\\u001b"),
+            ("by syslog", b"#033"),
+            ("replaced", "\ufffd".encode()),
+        )
+    },
     "titled": before(b"\x1b]0;a terminal\x07"),
     "bars": before(b"Loading: 50%|##  | 1/2\rLoading: 100%|####| 2/2\r"),
     "tail": lambda data: b"==> /var/log/a.log <==\n" + data,
