@@ -19,6 +19,7 @@ from runs.readers.carriers.signs import without_escapes
 Reader: TypeAlias = Callable[[bytes], list[Record | Request]]
 # A record over more lines than this was copied from a screen narrower than any in use.
 MAX_LINES = 16
+_MAX_DUMP = 400  # lines of a dump of arguments
 _MIN_WIDTH = 20
 _KNOWN = {*(label.field for label in LABELS.values()), *INTERVAL_FIELDS, "iteration"}
 # Events of long lines, and the last thing that such a line says.
@@ -88,6 +89,7 @@ class Wrapped:
     ) -> None:
         self.rest: list[tuple[RawLine, Carried]] = []
         self._begin = line.raw
+        self._dump = b"] server_args=" in line.raw
         self._parts = [carried.message]
         self._origin = carried.origin
         # What a terminal folds is the whole line, its carrier's prefix with it.
@@ -117,7 +119,7 @@ class Wrapped:
     def take(self, line: RawLine, carried: Carried) -> bool:
         """Take the next line if it can be the next part."""
         message = carried.message
-        if len(self._parts) >= MAX_LINES or begins_own(message):
+        if len(self._parts) >= (_MAX_DUMP if self._dump else MAX_LINES) or begins_own(message):
             return False
         if carried.origin is not PLAIN and carried.origin != self._origin:
             return False
@@ -154,6 +156,8 @@ class Wrapped:
         if self._whole and self.width != self._known_width and not labelled:
             return None  # a whole record goes on with a label or not at all
         for count in range(len(self._parts), 1, -1):
+            if self._dump and not self._parts[count - 1].rstrip().endswith((b")", b"}")):
+                continue
             clean: list[tuple[bytes, list[Record | Request]]] = []
             for message in self._joined(count):
                 records = reader(message)
