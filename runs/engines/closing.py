@@ -8,12 +8,12 @@ import re
 _CLOSING = re.compile(
     r"`|\*{1,3}(?=\s|\Z)"  # code, in the line or fenced, and bold type
     r"|</?[a-z][a-z0-9]{0,9}(?:\s[^<>]{0,200})?/?>|\{(?:noformat|code)\}"
-    r"|[│┃║]|\s\|(?=\s|\Z)"  # the edge of a box or of a table's cell
-    # The quotation mark of a JSON document, in one line or several, or of a cell between commas.
-    r"|(?:\\[nr]){0,4}[\"'](?:[,;\t\]}]|[\"', ]{0,16}\Z)"
+    r"|[│┃║”»]|\s\|(?=\s|\Z)"  # the edge of a box or of a table's cell
+    # The quotation mark of a JSON document, in one line or several, or of a cell.
+    r"|(?:\\[nr]){0,4}[\"'](?:[,;\t\]}]|[\"', ]{0,16}\Z| [a-z_]{1,40}=)"
     r"|(?:\\[nr]){1,4}\Z"
 )
-_ANY = re.compile(r"[`*<{|│┃║\"'\\]")
+_ANY = re.compile(r"[`*<{|│┃║”»\"'\\]")
 
 
 def until_closing(text: str) -> tuple[str, bool]:
