@@ -3,6 +3,7 @@
 What comes as text (blocks, boxes, tables) may stand in any paste and is read by `TextResults`.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -31,12 +32,16 @@ def _read_json(data: bytes) -> ResultReading:
     return read_json(data, JSON_TOOLS)
 
 
+_NAME = re.compile(r"\s{0,8}\"?[\w ()（）/%.\-]{1,80}\"?[,;\t]")
+
+
 def _is_csv(head: bytes) -> bool:
     """Tell a CSV by its first line, which has to name quantities that we know."""
     first, newline, _ = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
     text = first.decode("utf-8", "replace").rstrip("\r")
     opened = opens_table(text, Place(0, 1), terminated=bool(newline))
-    return opened is not None and opened.style == "csv"
+    carried = _NAME.match(text) is None  # quoted, or behind a container's name
+    return opened is not None and opened.style == "csv" and not carried
 
 
 FORMATS: tuple[Format, ...] = (

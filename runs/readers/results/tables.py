@@ -79,8 +79,8 @@ class Collector:
             cells = self._blanks(text)
         if cells is None:
             return False
-        if self.style == "csv" and self.header and len(cells) < 2:
-            return False
+        if self.style == "csv" and self.header and (len(cells) < 2 or cells[0][:1] == "{"):
+            return False  # an object is no row, though commas are in it
         closed = terminated or text[-1:] in (self.delimiter, '"') or text[-1:].isspace()
         if not closed:
             cells = cells[:-1]
