@@ -104,7 +104,7 @@ def level_accept_len(samples: Iterable[Sample]) -> float | None:
     ]
     if not pairs:
         return None
-    weights = [weight for _, weight in pairs if weight]
+    weights = [weight for _, weight in pairs if weight and weight > 0]
     if len(weights) < len(pairs):
         return sum(length for length, _ in pairs) / len(pairs)
     return sum(length * weight for length, weight in pairs if weight) / sum(weights)

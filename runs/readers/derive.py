@@ -147,10 +147,16 @@ def _ranks(samples: Sequence[Sample]) -> _Found:
         return {}
     return {
         "ranks": [each.rank for _, each in sorted(last.items())],
-        "running_req_total": sum(each.running or 0 for each in last.values()),
-        "gen_throughput_total_last": sum(each.output_tps or 0 for each in last.values()),
-        "gen_throughput_mean_of_ranks": fmean(fmean(each) for each in speeds.values()),
+        "running_req_total": _sum([each.running for each in last.values()]),
+        "gen_throughput_total_last": _sum([each.output_tps for each in last.values()]),
+        "gen_throughput_mean_of_ranks": _mean([fmean(each) for each in speeds.values()]),
     }
+
+
+def _sum(values: Sequence[int | float | None]) -> float | None:
+    """Add what every rank told; a sum without one of them is of another server."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def _pools(samples: Sequence[Sample]) -> _Found:

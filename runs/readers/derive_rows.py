@@ -78,7 +78,7 @@ def _repeats(rows: Sequence[ResultRow]) -> _Found:
     arms: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         name, speed = arm_of(row), row.value("output_tps")
-        if name and speed is not None:
+        if name and speed:
             arms[name].append(speed)
     one_point = len({row.concurrency for row in rows}) == 1
     if not one_point or len(arms) < 2 or any(len(speeds) < 2 for speeds in arms.values()):
@@ -94,7 +94,7 @@ def _steps(rows: Sequence[ResultRow]) -> _Found:
     table: dict[int, dict[int, float]] = defaultdict(dict)
     for row in rows:
         steps, speed = row.context.get("spec_num_steps"), row.value("output_tps")
-        if isinstance(steps, int) and speed and row.concurrency is not None:
+        if isinstance(steps, int) and speed and speed > 0 and row.concurrency is not None:
             table[row.concurrency][steps] = speed
     if not table or all(len(speeds) < 2 for speeds in table.values()):
         return {}

@@ -15,7 +15,7 @@ def find(paste: Paste) -> Finding | None:
         for row in measured_once(paste.rows):
             name = row.context.get("tag") or row.name or row.context.get("label")
             speed = row.value("output_tps")
-            if row.concurrency == concurrency and name and speed:
+            if row.concurrency == concurrency and name and speed and speed > 0:
                 arms.setdefault(str(name), []).append(speed)
         repeated = {name: speeds for name, speeds in arms.items() if len(speeds) > 1}
         if len(repeated) > 1:

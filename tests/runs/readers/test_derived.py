@@ -136,3 +136,36 @@ def test_the_change_over_a_log_begins_with_its_first_whole_line() -> None:
     found = derived("".join(lines))
     assert found["excluded_decode_indexes"] == [0]
     assert found["gen_throughput_change"] == pytest.approx(0.02)
+
+
+def cut(rank: int, running: int, accept_len: str) -> str:
+    """A line without its throughput, of a DP rank."""
+    return (
+        f"[2026-12-03 08:11:00 DP{rank} TP0] Decode batch, #running-req: {running}, #token: 400, "
+        f"token usage: 0.05, accept len: {accept_len}, accept rate: 0.50, cuda gra\n"
+    )
+
+
+def table(heading: str, *rows: str) -> str:
+    rule = "|---" * heading.count(",") + "|---|"
+    lines = [f"| {row.replace(',', ' |')} |" for row in (heading, *rows)]
+    return "\n".join([lines[0], rule, *lines[1:], ""])
+
+
+def test_a_sum_over_ranks_needs_every_rank() -> None:
+    found = derived(cut(0, 4, "2.10") + cut(1, 4, "2.20"))
+    assert found["running_req_total"] == 8
+    assert "gen_throughput_total_last" not in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        cut(0, -4, "-1.00") + cut(0, 4, "2.10"),
+        table("arm,c,output tok/s", "off,8,0", "off,8,0", "on,8,0", "on,8,0"),
+        table("arm,c,output tok/s", "off,8,-1", "off,8,-2", "on,8,-1", "on,8,-2"),
+        table("steps,concurrency,output tok/s", "0,8,-5", "1,8,-6", "2,8,-6"),
+    ],
+)
+def test_numbers_that_no_tool_prints_raise_nothing(text: str) -> None:
+    json.dumps(derived(text), allow_nan=False)
