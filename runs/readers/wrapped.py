@@ -14,7 +14,7 @@ from runs.engines.base import Event, Record, Request, Sample
 from runs.engines.feed import RawLine
 from runs.engines.sglang.labels import INTERVAL_FIELDS, LABELS
 from runs.readers.carriers import PLAIN, Carried
-from runs.readers.carriers.signs import without_escapes
+from runs.readers.carriers.signs import without_escapes, without_fences
 
 Reader: TypeAlias = Callable[[bytes], list[Record | Request]]
 # A record over more lines than this was copied from a screen narrower than any in use.
@@ -205,6 +205,8 @@ def _shown(raw: bytes, message: bytes) -> int:
     """Give how wide a line was on the screen that folded it, as far as bytes tell."""
     if raw[:1] == b"{":
         return len(message)  # written into JSON after it was folded
+    if b"```" in raw:
+        raw = without_fences(raw)
     return len(without_escapes(raw) if b"\x1b" in raw else raw.rstrip(b"\r"))
 
 

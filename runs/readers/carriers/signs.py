@@ -37,18 +37,15 @@ _GLUED = re.compile(rb"\A[ \t]{0,9}`{3,9}|(?<=[^`])`{3,9}[ \t]{0,9}\Z")
 
 
 def without_escapes(raw: bytes) -> bytes:
-    """Take off every escape sequence, whole or cut."""
-    return _ESCAPES.sub(b"", raw)
+    """Take off every escape sequence, whole or cut; also one whose first sign is lost or spelt."""
+    if b"\x1b" in raw:
+        raw = _ESCAPES.sub(b"", raw)
+    return _WRITTEN.sub(b"", raw) if has_written_escapes(raw, 0) else raw
 
 
 def has_written_escapes(raw: bytes, start: int) -> bool:
     """Tell cheaply whether there may be such a sequence that is not one in itself."""
     return _MAY_BE_WRITTEN.search(raw, start) is not None
-
-
-def without_written_escapes(raw: bytes) -> bytes:
-    """Take off colours whose escape sign was lost or is spelt."""
-    return _WRITTEN.sub(b"", raw)
 
 
 def without_quotes(raw: bytes) -> bytes:

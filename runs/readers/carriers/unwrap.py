@@ -33,8 +33,8 @@ class Carriers:
         if raw[-1:] == b"\r":
             raw = raw.rstrip(b"\r")  # the end of a Windows line
         bracket = raw.find(b"[", 1 if raw[:3] == b"[20" else 0)
-        if bracket >= 0 and b"\x1b" not in raw and signs.has_written_escapes(raw, bracket):
-            raw = signs.without_written_escapes(raw)
+        if bracket >= 0 and raw[:1] != b"{" and signs.has_written_escapes(raw, bracket):
+            raw = signs.without_escapes(raw)  # inside of JSON they are taken off later
         if raw[:3] == b"[20" and self._file is None and raw.isascii() and b"\x1b" not in raw:
             self._blank = False
             return Carried(raw, PLAIN, None, None)  # an engine's own stamp: nearly every line
@@ -205,7 +205,9 @@ class Carriers:
         if origin.carrier == "docker":
             message = self._joined("docker", message.rstrip(b"\r\n"), more=b"\n" not in message)
         origin = origin._replace(source=found.origin.source or origin.source)
-        return told._replace(message=signs.without_escapes(message), origin=self._kept(origin))
+        if b"[" in message:
+            message = signs.without_escapes(message)
+        return told._replace(message=message, origin=self._kept(origin))
 
     def _joined(self, key: str, part: bytes, *, more: bool) -> bytes:
         """Put the parts of a long line together; until the last one came there is no message."""

@@ -98,6 +98,10 @@ CARRIERS: dict[str, Callable[[bytes], bytes]] = {
             ("replaced", "\ufffd".encode()),
         )
     },
+    "docker json, colours spelt inside": as_json(
+        log=lambda line: "\\x1b[36m" + line.decode() + "\\x1b[0m\n", stream="stderr", time="2026"
+    ),
+    "titled, a colour's sign lost": before(b"\x1b]0;a terminal\x07[36m"),
     "titled": before(b"\x1b]0;a terminal\x07"),
     "bars": before(b"Loading: 50%|##  | 1/2\rLoading: 100%|####| 2/2\r"),
     "tail": lambda data: b"==> /var/log/a.log <==\n" + data,
