@@ -1,6 +1,5 @@
 """Numbers as tools print them, and their units. What is no finite number is None, never zero."""
 
-import math
 import re
 from collections.abc import Iterable
 
@@ -32,6 +31,8 @@ _SWAPPED = str.maketrans(",.", ".,")
 _ANOTHER = re.compile(r"[*_`]*\s*(?:[-–—~/→]|->|=>|to\b|至|到)\s*[*_`]*[0-9]")
 _COUNT = re.compile(r"[0-9]{1,12}(?:\.0{1,12})?")
 MAX_COUNT = 10**12
+# Nanoseconds since 1970 are 2e18; with more digits sums overflow and nothing can be rounded.
+MAX_NUMBER = 1e21
 
 # Factor to the base unit.
 TO_BASE: dict[str, float] = {
@@ -102,14 +103,14 @@ def with_points(cell: str) -> str:
 
 
 def finite(value: object) -> float | None:
-    """Give a JSON number as float; None for NaN, infinities, booleans and everything else."""
+    """Give a JSON number as float; None for NaN, what no tool measures, and everything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
         real = float(value)
     except OverflowError:
         return None
-    return real if math.isfinite(real) else None
+    return real if abs(real) <= MAX_NUMBER else None
 
 
 def json_number(value: JSON) -> float | None:

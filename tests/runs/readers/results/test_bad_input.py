@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runs.readers import read
 from runs.readers.results import (
     FORMATS,
     ResultReading,
@@ -294,3 +295,18 @@ _LONG = 300_000
 def test_no_long_line_costs_more_than_its_length(line: str, before: str) -> None:
     """Three hundred thousand characters; a pattern that is quadratic would not come back."""
     shown(read_any(f"{before}{line}\n{line}".encode()))
+
+
+@pytest.mark.parametrize("huge", ["1e308", "-1e308", "1e22", "1e999", "NaN"])
+def test_a_number_that_nobody_measures_is_unknown(huge: str) -> None:
+    rows = [
+        f'{{"tag": "{tag}", "backend": "sglang", "random_range_ratio": 1.0, "max_concurrency": 8, '
+        f'"duration": 40.0, "completed": 80, "output_throughput": {huge}, "mean_ttft_ms": {huge}, '
+        f'"accept_length": {huge}, "median_ttft_ms": 51.0}}\n'
+        for tag in ("off", "off", "steps2", "steps2")
+    ]
+    told = read("".join(rows).encode(), "x").as_json()
+    json.dumps(told, allow_nan=False)
+    assert [row["ttft_ms_p50"] for row in told["rows"]] == [51.0] * 4
+    for name in ("ttft_ms_mean", "output_tok_per_s", "accept_len"):
+        assert [row.get(name) for row in told["rows"]] == [None] * 4
