@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.db.models import F
 from django.utils import timezone
 
@@ -35,8 +36,8 @@ def test_f48_a_step_of_a_processs_clock_takes_no_claim_and_costs_no_run(
         monkeypatch.setattr(timezone, "now", lambda: now() + hours * HOUR)
         monkeypatch.setattr(time, "time", lambda: seconds() + hours * 3600)
         for _ in range(5):
-            stolen.extend(await asyncio.to_thread(ledger.claim_due, "another"))
-            assert not await asyncio.to_thread(Leader.hold, "sweeps", "another", 30.0)
+            stolen.extend(await sync_to_async(ledger.claim_due)("another"))
+            assert not await sync_to_async(Leader.hold)("sweeps", "another", 30.0)
             await asyncio.sleep(0.1)
 
     run = conduct(scene.run(**LONG), step)
