@@ -25,7 +25,7 @@ _GAP_SECONDS = 5.0
 _GAP_FACTOR = 5.0
 
 # Who printed a line: a server among several in one text, and its rank.
-_Writer: TypeAlias = tuple[JSON, str | None]
+_Writer: TypeAlias = tuple[JSON, str | None, JSON]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,8 @@ def partial_windows(samples: Sequence[Sample]) -> set[int]:
     for sample in samples:
         if sample.phase not in ("decode", "prefill"):
             continue
-        writer = (sample.extras.get("source"), sample.rank)
+        # Another life of the server, or another arm, says nothing of this one's speed.
+        writer = (sample.extras.get("source"), sample.rank, sample.extras.get("segment"))
         if sample.phase == "prefill":
             after_prefill[writer] = True
             continue

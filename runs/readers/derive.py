@@ -71,14 +71,16 @@ def _batches(samples: Sequence[Sample]) -> _Found:
 
 
 _MEANS = ("gen_throughput_mean", "gen_throughput_mean_naive", "per_request_tok_per_s")
+_DRIFT = ("gen_throughput_change", "tokens_per_request_first", "tokens_per_request_last")
 
 
 def _without_means(found: _Found, samples: Sequence[Sample], segments: Sequence[Segment]) -> _Found:
-    """Leave out means where they would be taken over several servers, or across a restart."""
+    """Leave out means and changes over several servers, or across a restart."""
     sources = {each.extras.get("source") for each in samples if each.phase == "decode"}
     if len(segments) < 2 and len(sources) < 2:
         return found
-    kept = {key: value for key, value in found.items() if key not in (*_MEANS, "accept_len_mean")}
+    apart = (*_MEANS, *_DRIFT, "accept_len_mean")
+    kept = {key: value for key, value in found.items() if key not in apart}
     if len(sources) < 2:
         return kept
     by_source: _Found = {
@@ -137,11 +139,12 @@ def _ranks(samples: Sequence[Sample]) -> _Found:
     """Sum the last line of each DP rank; other ranks repeat a batch and are not added."""
     last: dict[int, Sample] = {}
     speeds: dict[int, list[float]] = defaultdict(list)
-    for sample in samples:
+    partial = partial_windows(samples)
+    for index, sample in enumerate(each for each in samples if each.phase == "decode"):
         rank = rank_tags(sample.rank).get("DP")
-        if sample.phase == "decode" and rank is not None:
+        if rank is not None:
             last[rank] = sample
-            if sample.output_tps is not None:
+            if sample.output_tps is not None and index not in partial:
                 speeds[rank].append(sample.output_tps)
     if len(last) < 2:
         return {}
