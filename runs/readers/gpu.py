@@ -7,7 +7,7 @@ import re
 
 from runs.engines.base import JSON, Event
 
-HINTS = ("timestamp, index", "index, timestamp", " MHz, ", " W, ")
+HINTS = ("timestamp, ", ", timestamp", " MHz, ", " W, ")
 _ROW = re.compile(r"[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
 _NUMBER = re.compile(r"(-?[0-9]{1,12}(?:\.[0-9]{1,6})?)(?: (?:%|MHz|W|MiB|C))?")
 _NAMES = {
@@ -41,6 +41,11 @@ class GpuReader:
 
     def __init__(self) -> None:
         self._columns: list[str] = []
+
+    @property
+    def named(self) -> bool:
+        """Whether a header was seen: a row may begin with anything."""
+        return bool(self._columns)
 
     def take(self, text: str, offset: int, line: int, terminated: bool) -> list[Event] | None:
         """Read a header (no event) or a row; None when the line is neither."""

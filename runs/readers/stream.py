@@ -231,7 +231,7 @@ class TextReader:
         for hint in _HINTS:  # twice as fast as any(), and asked of every line
             if hint in text:
                 return True
-        return message[:2] == b"20"  # a row of nvidia-smi
+        return message[:2] == b"20" or (self._gpu.named and b", " in message)  # of nvidia-smi
 
     def _engine_records(
         self, message: bytes, offset: int, line: int, terminated: bool
