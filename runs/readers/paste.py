@@ -34,7 +34,9 @@ _RULE = re.compile(r"\s{0,4}={30,200}\s*\Z")
 _ACCESS = re.compile(
     rb"\"(?:GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH) [^\"]{1,2000} HTTP/1\.[01]\" [0-9]{3}"
 )
-_ELISION = re.compile(r"\s{0,8}(?:\[?(?:\.{3}|…)\]?|\[\s?snip\s?\]|<snip>|\(\.{3}\))\s*\Z")
+_ELISION = re.compile(
+    r"\s{0,8}(?:\[?(?:\.{3,12}|…{1,4}|(?:\. ){2,6}\.)\]?|\[\s?snip\s?\]|<snip>|\(\.{3}\))\s*\Z"
+)
 _BODY_FLAG = re.compile(r"\s(?:-d|--data(?:-raw|-binary)?|--json) ?\Z")
 _CURL = re.compile(r"\bcurl\b")
 _BODY_REACH = 2000  # characters between curl and its body
