@@ -1,4 +1,4 @@
-"""AIPerf's console table: names with units down, statistics across, N/A for none."""
+"""AIPerf's and GenAI-Perf's console table: names with units down, statistics across, N/A."""
 
 import re
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from runs.readers.results.numbers import count, number
 from runs.readers.results.rows import RowBuilder
 from runs.readers.results.tables import Table
 
-_UNIT = re.compile(r"\s*\(([a-zA-Zµ/%]{1,30})\)\s*\Z")
+_UNIT = re.compile(r"\s*\(([a-zA-Zµ/%]{1,30}|per sec)\)\s*\Z")
 DURATION = re.compile(r"Benchmark Duration:\s*([0-9.,]{1,20})\s*(sec|s|ms|min)\b")
 
 
 def is_console(table: Table) -> bool:
     """Tell AIPerf's table by its headings; its CSV has a second one, of single values."""
     header = [cell.lower() for cell in table.header]
-    if header[:1] != ["metric"] or table.style not in ("box", "csv"):
+    if header[:1] not in (["metric"], ["statistic"]) or table.style not in ("box", "csv"):
         return False
     return header == ["metric", "value"] or "avg" in header
 

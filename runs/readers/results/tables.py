@@ -183,7 +183,8 @@ def _is_header(cells: list[str] | None) -> bool:
     """A line is a header when most of its cells are known words and none is a number."""
     if cells is None or len(cells) < 2 or len(cells) > 500:
         return False
-    if cells[0].lower() == "metric" and {"avg", "value"} & {each.lower() for each in cells}:
+    words = {each.lower() for each in cells}
+    if cells[0].lower() in ("metric", "statistic") and words & {"avg", "value"}:
         return True
     if is_grid(cells) and not all(cell.isdigit() for cell in cells[1:]):
         return True
