@@ -31,6 +31,8 @@ _STAMP = re.compile(
 _BARE_STAMP = re.compile(
     r"(?<![0-9-])([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,3})?)"
 )
+# Where the next line begins that lost the line end before it; a record has neither in it.
+_NEXT_LINE = re.compile(rf"{_STAMP.pattern}|(?:INFO|WARNING|ERROR):  ")
 _GRAPH = re.compile(r"[a-z]{1,16} graph")
 # A logged request repeats what a user typed; a record inside it is not the server's.
 _REQUEST_ECHO = re.compile(r"obj=\w{0,40}\(|\b(?:Receive|Finish): ")
@@ -79,11 +81,15 @@ def read_batches(text: str, *, offset: int, line: int, terminated: bool) -> list
     begin = 0
     for index, head in enumerate(heads):
         last = index + 1 == len(heads)
-        end = len(text) if last else _prefix_start(text, head.end(), heads[index + 1].start())
+        glued = _NEXT_LINE.search(text, head.end()) if last else None
+        if glued is not None:
+            end = glued.start()
+        else:
+            end = len(text) if last else _prefix_start(text, head.end(), heads[index + 1].start())
         # A second record in the line is told from the first by a position inside the line.
         at = offset + begin
         piece = text[begin:end]
-        whole = terminated if last else _STAMP.match(text, end) is not None
+        whole = terminated if end == len(text) else _NEXT_LINE.match(text, end) is not None
         body = _read_body(text[head.end() : end], whole=whole)
         records.append(_record(head, piece, body, stamp(text[begin : head.start()]), at, line))
         begin = end
