@@ -145,7 +145,20 @@ def _as_written(words: Sequence[str]) -> Flags:
 def flag_settings(flags: Mapping[str, object]) -> dict[str, JSON]:
     """Give what flags say, under our names."""
     told = {name: _plain(flags[flag]) for flag, name in _FLAG_NAMES.items() if flag in flags}
+    for flag, value in flags.items():
+        name = _abbreviated(flag)
+        if name is not None:
+            told.setdefault(name, _plain(value))
     return told | _vllm_speculation(_speculative_config(flags))
+
+
+def _abbreviated(flag: str) -> str | None:
+    """Read a flag by its beginning, as argparse does: --speculative-algo."""
+    if flag in _FLAG_NAMES or flag.count("-") < 3:
+        return None
+    spelled = {**{each: each for each in _FLAG_NAMES}, **ALIASES}
+    whole = {full for known, full in spelled.items() if known.startswith(flag)}
+    return _FLAG_NAMES.get(whole.pop()) if len(whole) == 1 else None
 
 
 def _plain(value: object) -> JSON:

@@ -110,6 +110,7 @@ _WHOLE = (
     "warmup_requests",
     "top_k",
 )
+_SHORTEST = 8  # of a flag's beginning
 _REAL = ("range_ratio", "temperature", "top_p", "burstiness")
 
 
@@ -183,7 +184,7 @@ def settings_of(told: Mapping[str, JSON]) -> dict[str, JSON]:
     """Give the settings that matter under our words; what is None or a secret is left out."""
     found: dict[str, JSON] = {}
     for name, value in told.items():
-        word = _WORDS.get(name)
+        word = _WORDS.get(name) or _abbreviated(name)
         if word is None or value in (None, "None", "") or is_secret_name(name):
             continue
         if word == "lora_name":
@@ -195,6 +196,14 @@ def settings_of(told: Mapping[str, JSON]) -> dict[str, JSON]:
     if "lora_name" in told and told["lora_name"] is None:
         found["lora_names"] = []
     return _with_bodies(found)
+
+
+def _abbreviated(name: str) -> str | None:
+    """Read a flag by its beginning, as argparse does: --num-prompt, --max-conc."""
+    if "_" not in name or len(name) < _SHORTEST:
+        return None
+    words = {word for known, word in _WORDS.items() if known.startswith(name)}
+    return words.pop() if len(words) == 1 else None
 
 
 def _typed(word: str, value: JSON) -> JSON:
