@@ -46,7 +46,8 @@ _ENGINES = (
     ("trtllm", re.compile(r"(?i)(?<![a-z])(?:tensorrt-llm|trt-?llm)(?![a-z])")),
 )
 _GPU = (
-    r"(?:NVIDIA |AMD |Ascend |Intel )?(MI[0-9]{3}[A-Z]{0,2}|[ABHLT][0-9]{1,3}[A-Z]{0,2}|GB[0-9]{3}"
+    r"(?:(?:NVIDIA|AMD|Ascend|Intel|Instinct|GeForce|Tesla) ){0,2}"
+    r"(MI[0-9]{3}[A-Z]{0,2}|[ABHLT][0-9]{1,3}[A-Z]{0,2}|GB[0-9]{3}"
     r"|RTX[ -](?:PRO )?[0-9]{4}[A-Z]{0,2}|910[A-C]?[0-9]?|Atlas [0-9A-Z]{2,6})"
     r"(?=[\s,;()，；、（）/-]|\Z)"
 )
