@@ -31,7 +31,7 @@ _FAMILIES = (
     (
         "e2e",
         r"(?<![a-z])e2el?(?![a-z])|end[- ]to[- ]end|request latency|"
-        r"端到端|总时延|总延迟|请求时延|请求延迟",
+        r"端到端|总时延|总延迟|请求时延|请求延迟|\A(?:average|avg|mean) latency",
     ),
 )
 _TOKENS = (
@@ -99,9 +99,9 @@ _PLAIN = (
     ("input_len", r"\A(?:isl|(?:random )?input[ -]?len(?:gth)?|prompt len(?:gth)?|输入长度)\Z"),
     ("output_len", r"\A(?:osl|(?:random )?output[ -]?len(?:gth)?|输出长度)\Z"),
     ("num_prompts", r"\A(?:num[ -]?prompts|prompts|请求数|总请求数)\Z"),
-    ("completed", r"\A(?:completed|successful(?: requests)?|成功(?:数|请求数)?)\Z"),
+    ("completed", r"\A(?:completed|succe(?:ed|ssful)(?: requests)?|成功(?:数|请求数)?)\Z"),
     ("failed", r"\A(?:failed|errors?|failed requests|失败(?:数|请求数)?)\Z"),
-    ("duration_s", r"\A(?:benchmark )?duration|\A(?:总)?耗时|测试时长"),
+    ("duration_s", r"\A(?:benchmark )?duration|\Atime taken for tests|\A(?:总)?耗时|测试时长"),
     ("request_rate", r"\A(?:request[ -]?rate|请求速率)\Z"),
 )
 _UNIT = re.compile(
@@ -125,6 +125,27 @@ _LEVEL = re.compile(
     r"\s{0,2}[=:\uff1a]\s{0,2}([0-9]{1,6})(?![\w.])|"
     r"\u5e76\u53d1(?:\u6570|\u5ea6)?\s{0,2}[=:\uff1a]?\s{0,2}([0-9]{1,6})(?![\w.])"
 )
+# A heading's words: only such lines can open a table of commas or blanks.
+_HEADING = (
+    *("tok/s", "tok_s", "token/s", "tokens/s", "_ms", "(ms)", "ttft", "tpot", "throughput"),
+    *("metric,", "吞吐", "时延", "延迟", "token/秒"),
+)
+# 'concurrency,off,steps=1': the metric stands in the caption.
+_LEVELS = re.compile(
+    r"(?i)\s{0,3}(?:(?:max_)?conc\w{0,12}|并发数?|batch[ _]?size|bs|c)(?:\s?[,;\t|]|\s{2})"
+)
+_VALUE = re.compile(r"[:=]\s*[0-9]")
+
+
+def is_heading(text: str) -> bool:
+    """Cheap test before a line is split: a heading names quantities and holds no values."""
+    if _LEVELS.match(text):
+        return True
+    begin = text[:2000].lower()
+    for word in _HEADING:  # every line of a log comes by here
+        if word in begin:
+            return _VALUE.search(text, 0, 400) is None
+    return False
 
 
 def read_heading(text: str) -> Column | None:
