@@ -279,7 +279,7 @@ class Gathered:
             events=tuple(self.events),
             damaged=damaged,
             rows=short_rows(results, name),
-            ignored_lines=self.ignored,
+            ignored_lines=self.ignored + found.ignored_lines,
             caveats=tuple(find_in_text(paste)),
             context=context,
             requests=tuple(self.requests),

@@ -8,6 +8,7 @@ from runs.engines.base import JSON
 from runs.readers.results.block import Block
 from runs.readers.results.failures import FailureCounter
 from runs.readers.results.guidellm_text import GuidellmTables
+from runs.readers.results.listing import Listing
 from runs.readers.results.llmperf_text import LlmperfReport
 from runs.readers.results.offline_text import OfflineReport
 from runs.readers.results.rows import Place, RowBuilder
@@ -32,6 +33,8 @@ class Source:
     report: Report | None = None
     guide: GuidellmTables | None = None
     table: Collector | None = None
+    listing: Listing | None = None
+    warms_up: bool = False
     console: RowBuilder | None = None
     caption: list[str] = field(default_factory=list)
     failures: FailureCounter = field(default_factory=FailureCounter)

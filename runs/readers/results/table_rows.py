@@ -36,6 +36,7 @@ _STYLES = {
     "csv": "csv-table",
     "plain": "plain-table",
     "json": "json-records",
+    "listing": "listing",
 }
 _NO_NAME = re.compile(r"(?i)(?:values?|results?|数值|值|结果)?\Z")
 _PER_POINT = ("model", "input_len", "output_len", "num_prompts", "request_rate")

@@ -12,6 +12,7 @@ from runs.engines.feed import LineFeed, Position
 from runs.readers.results import aiperf_console, client
 from runs.readers.results.base import Failure, ResultReading, ResultRow
 from runs.readers.results.block import TITLE, Block, opens_block
+from runs.readers.results.columns import is_heading
 from runs.readers.results.comparison import accept_lens, caption_settings
 from runs.readers.results.failures import HINTS, FailureCounter
 from runs.readers.results.finishing import (
@@ -28,6 +29,7 @@ from runs.readers.results.guidellm_text import RULE as GUIDELLM_RULE
 from runs.readers.results.guidellm_text import GuidellmTables
 from runs.readers.results.json_records import SERVER_INFO, read_records
 from runs.readers.results.jsondoc import DOCUMENT_LIMIT, documents, read_object
+from runs.readers.results.listing import WARM_UP, opens_listing
 from runs.readers.results.llmperf_text import opens_llmperf
 from runs.readers.results.offline_text import OfflineReport, opens_offline
 from runs.readers.results.rows import Place, mark_attempts, shared
@@ -39,16 +41,6 @@ from runs.readers.results.trtllm_text import TITLE as TRTLLM_TITLE
 from runs.readers.results.trtllm_text import TrtllmReport
 
 _REMARK = re.compile(r"\s{0,4}(?:#{1,6}|//|--|>)\s+(\S.{0,200})")
-# A heading's words: only such lines can open a table of commas or blanks.
-_HEADING = (
-    *("tok/s", "tok_s", "token/s", "tokens/s", "_ms", "(ms)", "ttft", "tpot", "throughput"),
-    *("metric,", "吞吐", "时延", "延迟", "token/秒"),
-)
-# 'concurrency,off,steps=1': the metric stands in the caption.
-_LEVELS = re.compile(
-    r"(?i)\s{0,3}(?:(?:max_)?conc\w{0,12}|并发数?|batch[ _]?size|bs|c)(?:\s?[,;\t|]|\s{2})"
-)
-_VALUE = re.compile(r"[:=]\s*[0-9]")
 _NAMES = (
     "bench",
     "aiperf",
@@ -108,6 +100,7 @@ class TextResults:
                 whole, state.command = " ".join(state.command), []
                 self._client(state, whole, Place(0, 1), False)
             self._close_table(state)
+            self._close_listing(state)
             self._close_results(state)
             self._end_client(state)
         rows = sorted(self._rows, key=lambda row: (row.line, row.offset))
@@ -123,10 +116,8 @@ class TextResults:
 
     def _part(self, state: Source, text: str, place: Place, terminated: bool) -> bool:
         self._indented_json(state, text, place)
-        if state.table is not None:
-            if state.table.take(text, place, terminated=terminated):
-                return True
-            self._close_table(state)
+        if self._listed(state, text, place, terminated):
+            return True
         if text.lstrip()[:2] == "==" and TITLE.match(text.strip()):
             self._close_results(state)
             state.block = Block(place)
@@ -139,6 +130,19 @@ class TextResults:
         if state.report is not None:
             self._close_results(state)
         return self._opens(state, text, place, terminated)
+
+    def _listed(self, state: Source, text: str, place: Place, terminated: bool) -> bool:
+        """Go on with an open table or list, or end it."""
+        if state.table is not None:
+            if state.table.take(text, place, terminated=terminated):
+                return True
+            self._close_table(state)
+        if state.listing is not None:
+            if state.listing.take(text, terminated=terminated):
+                return True
+            if not state.listing.goes_on(text):
+                self._close_listing(state)
+        return False
 
     def _opens(self, state: Source, text: str, place: Place, terminated: bool) -> bool:
         """See whether the line begins something, or says something of what is to come."""
@@ -163,14 +167,18 @@ class TextResults:
             return state.block.take(text, place, terminated=terminated)
         if (stripped[0] == "{" or stripped[:2] == "[{") and self._json(state, text, place):
             return True
-        if stripped[0] in "|+│┃┏┌╔╒║" or _is_heading(text):
+        if stripped[0] in "|+│┃┏┌╔╒║" or is_heading(text):
             state.table = opens_table(text, place, terminated=terminated)
             if state.table is not None:
                 return state.table.take(text, place, terminated=terminated)
         return self._says(state, text, place, terminated)
 
     def _says(self, state: Source, text: str, place: Place, terminated: bool) -> bool:
-        """See whether a line is a client's command or tells of a failure."""
+        """See whether a line begins a list, is a client's command or tells of a failure."""
+        if state.listing is None and state.block is None and terminated:
+            state.listing = opens_listing(text, place)
+            if state.listing is not None:
+                return state.listing.take(text, terminated=terminated)
         if _names_one(text, _NAMES):
             if text.rstrip()[-1] == "\\":
                 return self._goes_on(state, text, place, terminated)
@@ -240,6 +248,9 @@ class TextResults:
             unit = "s" if duration[2] == "sec" else duration[2]
             state.console.put("duration_s", value, "Benchmark Duration", unit)
             return True
+        warm_up = WARM_UP.match(text) if "Warmup" in text else None
+        if warm_up:
+            state.warms_up = warm_up[1] == "Begin"
         bar = PROGRESS.match(text) if "%|" in text else None
         if bar:
             state.progress = (int(bar[1]), int(bar[2]))
@@ -270,6 +281,22 @@ class TextResults:
             self._ignored += len(collector.rows)
         else:
             state.caption = []
+
+    def _close_listing(self, state: Source) -> None:
+        """End a list of quantities; lines that make no result say what they say alone."""
+        listing, state.listing = state.listing, None
+        if listing is None:
+            return
+        caption = "\n".join(reversed([line for line in state.caption if line.strip()]))
+        rows = [] if state.warms_up else listing.rows(caption, state.settings)
+        if rows:
+            self._close_results(state)
+            self._rows += [sourced(row, state) for row in rows]
+            state.label, state.started, state.caption = None, None, []
+            return
+        self._ignored += len(listing.taken)
+        for text in listing.taken:
+            self._remark(state, text, True)
 
     def _table(self, state: Source, table: Table) -> bool:
         if aiperf_console.is_console(table):
@@ -340,13 +367,6 @@ def _opened_report(text: str, place: Place) -> Report | None:
     if stripped[:2] == "= " and TRTLLM_TITLE.match(stripped):
         return TrtllmReport(place)
     return OfflineReport(place) if opens_offline(text) else opens_llmperf(text, place)
-
-
-def _is_heading(text: str) -> bool:
-    """Cheap test before a line is split: a heading names quantities and holds no values."""
-    if _LEVELS.match(text):
-        return True
-    return _names_one(text[:2000].lower(), _HEADING) and _VALUE.search(text, 0, 400) is None
 
 
 def _names_one(text: str, words: tuple[str, ...]) -> bool:
