@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 
 from runs.caveats.base import Finding
 from runs.engines.base import JSON, Damaged, Event, Request, Sample
+from runs.readers.offer import offer
 from runs.readers.results.base import ResultRow
 
 Kind: TypeAlias = Literal[
@@ -56,6 +57,11 @@ class Reading:
     results: tuple[ResultRow, ...]
     segments: tuple[Segment, ...]
     derived: dict[str, JSON]
+
+    @property
+    def offer(self) -> str | None:
+        """The comparison that would tell more than this text."""
+        return offer(self)
 
     def as_json(self) -> dict[str, JSON]:
         """Give the exchange form: latencies in ms, throughput in tokens/s, fractions."""
