@@ -17,7 +17,14 @@ _NAMES = (
 )
 _NAME = rb"(?i:" + _NAMES + rb")" + _QUOTE
 # A variable of the environment is written in capitals; small letters count tokens.
-_VARIABLE = rb"[A-Z][A-Z0-9_]{0,40}_(?:TOKEN|PAT|PASS|PWD|SECRET|CREDENTIALS?)" + _QUOTE
+_VARIABLE_NAME = rb"[A-Z][A-Z0-9_]{0,40}_(?:TOKEN|PAT|PASS|PWD|SECRET|CREDENTIALS?)"
+_VARIABLE = _VARIABLE_NAME + _QUOTE
+_TO_NEXT_WORD = (
+    rb"(?:\s{1,4}|['\"]?\s{0,4},\s{1,80}|['\"]?[ \t]{0,4}\r?\n[ \t]{0,60}-[ \t]{1,4}"
+    rb"|[ \t]{1,8}[\\`^][ \t]{0,8}\r?\n[ \t]{0,60})(?!['\"]?--)"
+)
+# Between two quotation marks of one kind a secret may have blanks.
+_QUOTED = rb"(?P<q>['\"])(?P<s>(?!\*)[^'\"\\\r\n]{4,200})(?P=q)"
 _SCHEME = rb"(?:basic|bearer|digest|token|apikey|negotiate)"
 _AUTH = rb"(?i:authorization)" + _QUOTE + rb"\s{0,4}[=:]\s{0,4}" + _QUOTE
 _NAME_HINTS = (
@@ -28,10 +35,56 @@ _NAME_HINTS = (
 # batch line has none, though it is full of tokens; searches of words are ten times as fast.
 _RULES: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
     (
+        re.compile(
+            rb"(?:(?<![a-z0-9])"
+            + _NAME
+            + rb"\s{0,4}[=:]\s{0,4}|--(?i:"
+            + _NAMES
+            + rb")\s{1,4})"
+            + _QUOTED
+        ),
+        _NAME_HINTS,
+    ),
+    (
+        re.compile(
+            rb"(?P<q>['\"])(?:(?i:" + _NAMES + rb")|" + _VARIABLE_NAME + rb")="
+            rb"(?P<s>(?!\*)[^'\"\\\r\n]{4,200})(?P=q)"
+        ),
+        (*_NAME_HINTS, b"_token", b"_pwd", b"_credential"),
+    ),
+    (
+        re.compile(rb"(?<![A-Za-z0-9_])" + _VARIABLE + rb"\s{0,4}[=:]\s{0,4}" + _QUOTED),
+        (b"_token", b"_pa", b"_pwd", b"_secret", b"_credential"),
+    ),
+    (
         re.compile(rb"(?<![a-z0-9])" + _NAME + rb"\s{0,4}[=:]\s{0,4}" + _QUOTE + _VALUE),
         _NAME_HINTS,
     ),
-    (re.compile(rb"--(?i:" + _NAMES + rb")\s{1,4}" + _QUOTE + _VALUE), _NAME_HINTS),
+    # In a list the value is the next word: '"--api-key", "…"', or an item in a line of its own.
+    (re.compile(rb"--(?i:" + _NAMES + rb")" + _TO_NEXT_WORD + _QUOTE + _VALUE), _NAME_HINTS),
+    # A manifest has a variable's name in one line and its value in the next.
+    (
+        re.compile(
+            rb"\bname"
+            + _QUOTE
+            + rb":\s{0,4}"
+            + _QUOTE
+            + rb"(?:(?i:"
+            + _NAMES
+            + rb")|"
+            + _VARIABLE_NAME
+            + rb")"
+            + _QUOTE
+            + rb",?\s{1,80}"
+            + _QUOTE
+            + rb"value"
+            + _QUOTE
+            + rb":\s{0,4}"
+            + _QUOTE
+            + _VALUE
+        ),
+        (b"value",),
+    ),
     (
         re.compile(rb"(?<![A-Za-z0-9_])" + _VARIABLE + rb"\s{0,4}[=:]\s{0,4}" + _QUOTE + _VALUE),
         (b"_token", b"_pa", b"_pwd", b"_secret", b"_credential"),

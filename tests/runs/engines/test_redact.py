@@ -114,3 +114,35 @@ def test_a_secret_in_a_file_that_stands_inside_of_json_is_overwritten() -> None:
     assert json.loads(json.loads(clean)["text"]) == {
         "server_info": {"api_key": "*********", "model": "m"}, "n": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            '["--api-key", "plain1secret"]',
+            "- --api-key\n  - plain1secret\n",
+            "--api-key plain1secret",
+        ),
+        *('- name: DB_PASSWORD\n  value: "plain1secret"', "{name: A_TOKEN, value: plain1secret}"),
+        *('--api-key `\n  "plain1secret"', "--api-key \\\n  plain1secret \\\n --port 1"),
+        *('--admin-api-key "plain1secret of mine"', "DB_PASSWORD='plain1secret of mine'"),
+        *('Environment="A_PASSWORD=plain1secret of mine"', "A_SECRET: 'plain1secret of mine'"),
+    ],
+)
+def test_a_secret_in_a_list_a_manifest_or_with_blanks_is_covered(text: str) -> None:
+    covered, count = redact(text.encode())
+    assert (b"plain1" in covered, b"mine" in covered, count) == (False, False, 1)
+    assert len(covered) == len(text.encode())
+    assert redact(covered) == (covered, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("- --api-key\n- --port\n", "- name: HF_TOKEN\n  valueFrom:\n    secretKeyRef:\n"),
+        *('"--api-key-file", "keep/me"', 'api_key=None, prompt="keep all of it"'),
+    ],
+)
+def test_what_follows_a_secrets_name_is_not_always_one(text: str) -> None:
+    assert redact(text.encode()) == (text.encode(), 0)
