@@ -201,10 +201,11 @@ def _model(told: Mapping[str, JSON]) -> str:
 def _environment(
     settings: Mapping[str, JSON], part: Part | None, reading: Reading | None
 ) -> dict[str, JSON]:
-    """Prefer what stands before the part's own command."""
+    """Prefer what stands before the part's own command; what was set earlier holds for it, too."""
     own = typed_settings(part.label).get("environment") if part and part.label else None
-    told = own or (reading.context if reading else settings).get("environment")
-    return dict(told) if isinstance(told, dict) else {}
+    told = (reading.context if reading else settings).get("environment")
+    both = [each for each in (told, own) if isinstance(each, dict)]
+    return {name: value for each in both for name, value in each.items()}
 
 
 def _effective(told: Mapping[str, JSON]) -> dict[str, JSON]:

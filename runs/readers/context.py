@@ -17,6 +17,15 @@ _LAUNCH = re.compile(
     r"\s(.*)",
     re.DOTALL,
 )
+# These take flags only, or a model and flags; in prose their names stand by themselves.
+_LAUNCH_OF_FLAGS = re.compile(
+    r"(?:\bllama-server(?:\.exe)?[\"']?|\btrtllm-serve(?: serve)?|\bllama\.cpp:[\w.-]{0,20}server"
+    r"[\w.-]{0,40}|\bvllm/vllm-[a-z-]{1,30}(?::[\w.-]{1,60})?)"
+    r"\s{1,40}((?:[\w./:@-]{1,200}\s{1,40})?--?[A-Za-z].*)",
+    re.DOTALL,
+)
+_LAUNCH_HINTS = ("launch_server", "serve ", "llama-server", ":server", "api_server", "/vllm-")
+_SHORT_FLAG = re.compile(r"-[A-Za-z][A-Za-z0-9]{0,20}")
 # A usage line, not a command: '--model-path <model> [options]'.
 _USAGE = re.compile(r"<[a-z][a-z _-]{0,40}>|\[options\]")
 # In a shell, a unit, a compose file: NAME=2.6, NAME="2.6", NAME: '2.6'.
@@ -61,9 +70,18 @@ _PLATFORMS = (
     ("cuda", re.compile(r"\bCUDA [0-9]|\bNVIDIA\b|\bsm_?[0-9]{2,3}\b")),
 )
 _REQUESTS = ("curl", "sampling_params", "completions.create(", "SamplingParams(")
-_SHORT = {"-tp": "--tp", "-dp": "--dp", "-pp": "--pp", "-sc": "--speculative-config"}
+_SHORT = {
+    "-tp": "--tp",
+    "-dp": "--dp",
+    "-pp": "--pp",
+    "-sc": "--speculative-config",
+    "-m": "--model-path",
+    "-hf": "--model-path",
+    "--hf-repo": "--model-path",
+}
 _LINE_LIMIT = 20_000
-_SHELL_ENDS = ("|", "||", "&&", ";", "&", ">", ">>", "2>&1", "<")
+_SHELL_ENDS = ("|", "||", "&&", ";", "&")
+_REDIRECTED = re.compile(r"(?:[0-9]|&)?(?:>>?|<<?)(?:\Z|[&/.\w$~])")
 _NAMES = {
     "speculative_algorithm": "spec_algorithm",
     "speculative_num_steps": "spec_num_steps",
@@ -94,9 +112,17 @@ _FLAG_NAMES = {
 FLAG_SETTINGS = tuple(dict.fromkeys(_FLAG_NAMES.values()))
 
 
+def launch_in(text: str) -> re.Match[str] | None:
+    """Find what starts a server, with its arguments as the first group."""
+    text = text[:_LINE_LIMIT]
+    if not any(hint in text for hint in _LAUNCH_HINTS):
+        return None
+    return _LAUNCH.search(text) or _LAUNCH_OF_FLAGS.search(text)
+
+
 def launch_flags(text: str) -> Flags | None:
     """Read the flags of a launch command in the line, or None when there is none to be read."""
-    match = _LAUNCH.search(text[:_LINE_LIMIT])
+    match = launch_in(text)
     if match is None or _USAGE.search(match[1]) or _PROSE.match(match[1].lstrip("`'\" ")):
         return None
     words = shell_words(redact_text(match[1]))
@@ -107,39 +133,57 @@ def launch_flags(text: str) -> Flags | None:
 
 def _names_a_model(command: str, words: Sequence[str]) -> bool:
     """Whether the first word behind 'vllm serve' is the model: only flags may follow it."""
-    if not command.startswith("vllm serve") or not words or words[0].startswith("-"):
+    if not words or words[0].startswith("-") or "launch_server" in command:
+        return False
+    if "sglang" in command or "entrypoints" in command:
         return False
     return words[1].startswith("-") if len(words) > 1 else "/" in words[0]
 
 
 def loose_flags(words: Sequence[str]) -> Flags | None:
     """Read flags as somebody typed them; those that are wrong for the engine are kept as text."""
-    words = [_SHORT.get(word, word) for word in words]
-    for index, word in enumerate(words):
-        if word in _SHELL_ENDS:
-            words = words[:index]
-            break
+    given = [_SHORT.get(word, word) for word in words]
+    words = _of_one_command(given)
+    ended = len(words) < len(given)
     try:
-        return from_tokens(words) or None
+        short = any(_SHORT_FLAG.fullmatch(word) for word in words)
+        return (_as_written(words, ended=ended) if short else from_tokens(words)) or None
     except (FlagError, ValueError):
-        return _as_written(words) or None
+        return _as_written(words, ended=ended) or None
 
 
-def _as_written(words: Sequence[str]) -> Flags:
+def _of_one_command(words: Sequence[str]) -> list[str]:
+    """Give the words before a pipe, a redirection or the next command."""
+    for index, word in enumerate(words):
+        if word in _SHELL_ENDS or _REDIRECTED.match(word):
+            return [*words[:index]]
+        if word.endswith(";") and not word.startswith("{"):
+            return [*words[:index], word[:-1]]
+    return [*words]
+
+
+def _as_written(words: Sequence[str], *, ended: bool) -> Flags:
+    """Keep flags as text. Of one that is given twice the last counts, as for the engines.
+
+    Behind the last flag prose may follow its value, unless the command `ended` there.
+    """
     flags: Flags = {}
     current: str | None = None
-    for word in words:
-        if word.startswith("--"):
+    values: list[str] = []
+    for word in [*words, "--"] if ended else words:
+        if word.startswith("--") or _SHORT_FLAG.fullmatch(word):
+            if current is not None and len(values) > 1:
+                flags[current] = values
             flag, equals, value = word.partition("=")
-            current = ALIASES.get(flag, flag)
-            if flag in SECRET_FLAGS or current in flags:
+            current, values = ALIASES.get(flag, flag), [value] if equals else []
+            if flag in SECRET_FLAGS or not flag.strip("-"):
                 current = None
             else:
-                flags[current] = value if equals else True
-        elif current is not None and flags[current] is True:
-            flags[current] = (
-                int(word) if word.isascii() and word.isdigit() and len(word) < 10 else word
-            )
+                flags[current] = _number_or_text(value) if equals else True
+        elif current is not None:
+            values.append(word)
+            if len(values) == 1:
+                flags[current] = _number_or_text(word)
     return flags
 
 
@@ -164,9 +208,11 @@ def _abbreviated(flag: str) -> str | None:
 
 def _plain(value: object) -> JSON:
     """Give a whole number as one; a flag that is not known here by its type came as text."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
-        return int(value)
-    return as_json(value)
+    return _number_or_text(value) if isinstance(value, str) else as_json(value)
+
+
+def _number_or_text(value: str) -> int | str:
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else value
 
 
 def _speculative_config(flags: Mapping[str, object]) -> dict[str, JSON]:
@@ -187,17 +233,21 @@ def _speculative_config(flags: Mapping[str, object]) -> dict[str, JSON]:
     return found
 
 
-def typed_settings(text: str) -> dict[str, JSON]:
-    """Read what a person typed: launch flags, environment, a request's sampling, a banner."""
+def typed_settings(text: str, given: Mapping[str, str] = {}) -> dict[str, JSON]:
+    """Read what a person typed: launch flags, environment, a request's sampling, a banner.
+
+    `given` was set for all commands before this one.
+    """
     text = text[:_LINE_LIMIT]
     found: dict[str, JSON] = {}
     flags = launch_flags(text)
     if flags is not None:
         found["launch_flags"] = {key: as_json(value) for key, value in flags.items()}
         found |= flag_settings(flags)
-        found |= _environment(text)
+        found |= _environment(text, given)
         found["engines_told"] = _launched(text)
-    simulated = _SIMULATED.search(text)
+    before = "".join(f"{name}={value} " for name, value in given.items()) if flags else ""
+    simulated = _SIMULATED.search(before + text)
     if simulated:
         found["simulate_acc_len"] = float(simulated[1])
     if any(word in text for word in _REQUESTS):
@@ -207,17 +257,18 @@ def typed_settings(text: str) -> dict[str, JSON]:
 
 def _launched(text: str) -> list[JSON]:
     """Give the engine that a launch command starts."""
-    start = _LAUNCH.search(text)
-    return engines_in(text[start.start() : start.start(1)]) if start else []
+    start = launch_in(text)
+    if start is None:
+        return []
+    return engines_in(text[start.start() : start.start(1)].replace("-server", "cpp"))
 
 
-def _environment(text: str) -> dict[str, JSON]:
-    """Read the variables set in front of a launch command."""
-    start = _LAUNCH.search(text)
+def _environment(text: str, given: Mapping[str, str]) -> dict[str, JSON]:
+    """Read the variables set in front of a launch command, or for all that follow."""
+    start = launch_in(text)
     before = redact_text(text[: start.start()]) if start else ""
-    told: dict[str, JSON] = {
-        name: value.strip("'\"") for name, value in _ENVIRONMENT.findall(before)
-    }
+    told: dict[str, JSON] = {**given}
+    told |= {name: value.strip("'\"") for name, value in _ENVIRONMENT.findall(before)}
     return {"environment": told} if told else {}
 
 
@@ -238,7 +289,7 @@ def _banner(text: str) -> dict[str, JSON]:
     """Read 'sglang 0.5.15 on 8x MI355X (gfx950), ROCm 7.2' and the like."""
     found: dict[str, JSON] = {}
     version, gpus = _BANNER.search(text), _gpus(text)
-    if version and not _LAUNCH.search(text):
+    if version and not launch_in(text):
         found["engine_version"] = version[2]
         found["engines_told"] = engines_in(text)
     found |= gpus

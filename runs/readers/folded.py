@@ -19,10 +19,18 @@ _PROMPT = re.compile(
     rb"(?:\([\w.-]{1,60}\) )?(?:[^\s'\"]{0,80}[$#%>] |curl |python|vllm |sglang |docker )"
 )
 # In the rest of a command: a flag at a word's start. A colon and a blank speak of prose.
-_FLAG = re.compile(rb"(?:\A|[ \w'\"}\]])\s?--?[A-Za-z][A-Za-z0-9-]{0,60}(?=[ =]|\Z)")
+_FLAG = re.compile(rb"(?:(?:\A|[ '\"}\]])\s?--?|\w--|\w\s-)[A-Za-z][A-Za-z0-9-]{0,60}(?=[ =]|\Z)")
+# A setting or section of a unit, a row that ps or pgrep prints: nothing's rest.
+_OF_ITS_OWN = re.compile(
+    rb"\[[A-Z][A-Za-z]{2,30}\]\s*\Z|[A-Z][a-z]{1,20}[A-Za-z]{0,30}="
+    rb"|\s{0,8}[\w+.-]{1,32} {1,12}[0-9]{1,8} {1,12}[0-9.]{1,8} {1,12}[0-9.]{1,8} "
+    rb"|(?:curl|docker|podman) |\s{0,8}[0-9]{2,8} \S{0,200}(?:python|vllm|sglang|llama)"
+)
 _FLAG_LINE = re.compile(rb"\s{0,24}--[a-z][a-z0-9-]{1,60}(?=[ =]|\Z)")
 _PROGRAMS = (b"launch_server", b"vllm serve", b"sglang serve", b"bench_serving", b"bench serve")
 _PROSE = re.compile(rb": |\busage\b|\A[A-Z][a-z]+ [a-z]+ ")
+# Such a line says itself that it goes on: see `script`.
+_GOES_ON = re.compile(rb"\\\Z|\s[`^]\s{0,8}\Z|\s\\\s{1,40}(?:#[^\n]{0,300})?\Z")
 _QUOTED = re.compile(rb"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
 
 
@@ -64,7 +72,9 @@ class Folded:
             return len(texts) < _MAX_PARTS  # laid out by hand, as in a compose file
         if not fits:
             return False
-        if begins_own(text) or b"%|" in text or text[:1] in b"{|+" or len(texts) >= _MAX_PARTS:
+        if begins_own(text) or _OF_ITS_OWN.match(text) or len(texts) >= _MAX_PARTS:
+            return False
+        if b"%|" in text or text[:1] in b"{|+":
             return False
         so_far = _joined(texts)
         if _is_open(so_far):
@@ -75,7 +85,9 @@ class Folded:
 
 
 def _may_go_on(text: bytes) -> bool:
-    if not _MIN_WIDTH <= len(text) <= _MAX_WIDTH or text.endswith(b"\\"):
+    if not _MIN_WIDTH <= len(text) <= _MAX_WIDTH or _GOES_ON.search(text):
+        return False
+    if text.endswith((b";", b" &")):
         return False
     return any(sign in text for sign in _SIGNS) or _PROMPT.match(text) is not None
 

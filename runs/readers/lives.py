@@ -203,9 +203,8 @@ def _few_words(text: str) -> str | None:
 
 def _launch(text: str) -> str | None:
     """Give a launch command as the heading of what comes after it."""
-    if "sglang.launch_server" in text or "sglang serve" in text or "vllm serve" in text:
-        return text.strip()[:2000] if " -" in text and launch_flags(text) is not None else None
-    return None
+    known = " -" in text and launch_flags(text) is not None
+    return text.strip()[:2000] if known else None
 
 
 def _heading_settings(words: str) -> Mapping[str, JSON]:

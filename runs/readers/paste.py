@@ -14,7 +14,7 @@ from runs.caveats.text.registry import find_in_text
 from runs.engines.base import JSON, Damaged, Event, Record, Request, Sample
 from runs.engines.sglang.log import decoded
 from runs.metrics.acceptance import level_accept_len, strict_rate
-from runs.readers.carriers import Origin
+from runs.readers.carriers import PLAIN, Origin
 from runs.readers.carriers.signs import last_state
 from runs.readers.context import FLAG_SETTINGS, told_settings, typed_settings
 from runs.readers.derive import derived
@@ -22,9 +22,11 @@ from runs.readers.derive_text import derived_of_text
 from runs.readers.folded import Folded
 from runs.readers.lives import Life, Lives
 from runs.readers.loops import looping
+from runs.readers.manifests import Launch, Manifest
 from runs.readers.reading import Kind, Reading, Segment, short_rows
 from runs.readers.results.base import ResultReading, ResultRow
 from runs.readers.results.text import TextResults
+from runs.readers.script import Script
 from runs.readers.segments import moment, part, segment
 from runs.readers.stream import CHUNK, Other, TextReader, Told
 
@@ -43,8 +45,6 @@ _BODY_REACH = 2000  # characters between curl and its body
 _BODY_LINES = 100
 _BODY_LIMIT = 20_000
 _LAST_WORD = re.compile(r"\S{1,20000}\Z")
-# Lines of a command that goes on behind a backslash.
-_MANY_LINES = 400
 _MANY_OFFSETS = 2000
 _ENGINE_KINDS: dict[str, Kind] = {
     "sglang": "sglang-log",
@@ -92,6 +92,8 @@ class Gathered:
     pids: dict[int, None] = field(default_factory=dict)
     offsets: list[float] = field(default_factory=list)
     waiting: list[Other] = field(default_factory=list)
+    manifest: Manifest = field(default_factory=Manifest)
+    script: Script = field(default_factory=Script)
     command: list[str] = field(default_factory=list)
     folded: Folded = field(default_factory=Folded)
     ignored: int = 0
@@ -116,6 +118,7 @@ class Gathered:
                 self._line(lines[index])
                 index += 1
             self._settled(self.folded.flush())
+            self._launched(self.manifest.finish(), each.origin)
             self._record(each)
         for line in lines[index:]:
             self._line(line)
@@ -218,11 +221,16 @@ class Gathered:
             self.loop = looping(text)
 
     def _typed(self, text: str, other: Other) -> None:
-        """Read a command or remark; one that goes on behind a backslash is read as one line."""
-        stripped = text.rstrip()
-        if stripped.endswith("\\") and len(self.command) < _MANY_LINES:
-            self.command.append(stripped[:-1])
-            return
+        """Read a command or remark; one that goes on in more lines is read as one."""
+        if not self.command:
+            taken, ended = self.manifest.push(text, terminated=other.terminated)
+            self._launched(ended, other.origin)
+            if taken:
+                return
+            line = self.script.push(text, terminated=other.terminated)
+            if line is None:
+                return
+            text = line
         whole = " ".join([*self.command, text]) if self.command else text
         self.command = []
         small = len(whole) < _BODY_LIMIT and whole.count("\n") < _BODY_LINES
@@ -231,8 +239,14 @@ class Gathered:
             return
         if not other.terminated:
             whole = _LAST_WORD.sub("", whole)  # it may go on where the text was cut
-        self._settle(typed_settings(whole))
+        self._settle(typed_settings(whole, self.script.environment))
         self.lives.heading(whole, other.origin)
+
+    def _launched(self, ended: Launch | None, origin: Origin) -> None:
+        """Take the command that a container's lines made, with its environment."""
+        if ended is not None:
+            self._settle(typed_settings(ended[0], {**self.script.environment, **ended[1]}))
+            self.lives.heading(ended[0], origin)
 
     def _settle(self, told: dict[str, JSON]) -> None:
         if "launch_flags" in told:  # another server: nothing of the last one holds for it
@@ -248,6 +262,7 @@ class Gathered:
     def reading(self, name: str) -> Reading:
         """Put everything together."""
         self._settled(self.folded.flush())
+        self._launched(self.manifest.finish(), PLAIN)
         found = self.results.finish()
         for key in ("spec_num_draft_tokens", "spec_num_steps"):
             if key in found.context:
