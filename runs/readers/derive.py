@@ -240,5 +240,7 @@ def _segments(segments: Sequence[Segment], samples: Sequence[Sample]) -> _Found:
 def _events(events: Sequence[Event]) -> _Found:
     retracted = [each.data.get("requests") for each in events if each.kind == "retraction"]
     whole = [value for value in retracted if isinstance(value, int)]
+    counted = [each.data.get("cumulative") for each in events if each.kind == "preemption"]
+    since_start = max((value for value in counted if isinstance(value, int)), default=None)
     hot = next((each.time for each in events if each.kind == "thermal_slowdown"), None)
-    return {"retracted_total": sum(whole) if whole else None, "throttled_from": hot}
+    return {"retracted_total": sum(whole) if whole else since_start, "throttled_from": hot}
