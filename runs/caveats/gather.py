@@ -14,6 +14,7 @@ DP = ("--dp", "--dp-size", "--data-parallel-size")
 # Variables by which engines take an acceptance instead of measuring one.
 FAKES = (
     "SGLANG_SIMULATE_ACC_LEN",
+    "SIMULATE_ACC_LEN",
     "TLLM_SPEC_DECODE_FORCE_NUM_ACCEPTED_TOKENS",
     "TRTLLM_FORCE_NUM_ACCEPTED_TOKENS",
 )

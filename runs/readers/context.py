@@ -30,7 +30,7 @@ _SHORT_FLAG = re.compile(r"-[A-Za-z][A-Za-z0-9]{0,20}")
 _USAGE = re.compile(r"<[a-z][a-z _-]{0,40}>|\[options\]")
 # In a shell, a unit, a compose file: NAME=2.6, NAME="2.6", NAME: '2.6'.
 _SIMULATED = re.compile(
-    r"\bSGLANG_SIMULATE_ACC_LEN(?:=|\"?:\s{0,4})[\"']?([0-9]{1,4}(?:\.[0-9]{1,6})?)(?=[\s'\"\\;,]|\Z)"
+    r"\b(?:SGLANG_)?SIMULATE_ACC_LEN(?:=|\"?:\s{0,4})[\"']?([0-9]{1,4}(?:\.[0-9]{1,6})?)(?=[\s'\"\\;,]|\Z)"
 )
 # Prose goes on with such a word behind a command's name: 'restart vllm serve with --headless'.
 _PROSE = re.compile(
