@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 
 from runs.engines.base import JSON
 from runs.readers.results.namespace import namespace_tool, read_namespace
@@ -91,6 +92,7 @@ _WORDS = {
     "apply_chat_template": "apply_chat_template",
     "tag": "tag",
     "lora_name": "lora_name",
+    "lora_modules": "lora_name",
     "traffic_scenario": "scenario",
     "metadata": "metadata",
     "server_engine": "engine",
@@ -110,6 +112,7 @@ _WHOLE = (
     "warmup_requests",
     "top_k",
 )
+_SEVERAL = ("lora_name", "lora_modules")  # these take all words up to the next flag
 _SHORTEST = 8  # of a flag's beginning
 _REAL = ("range_ratio", "temperature", "top_p", "burstiness")
 
@@ -160,12 +163,19 @@ def _flags(text: str, terminated: bool) -> dict[str, JSON]:
             continue
         name, equals, value = word[2:].partition("=")
         following = words[index + 1] if index + 1 < len(words) else "--"
+        if not equals and name.replace("-", "_") in _SEVERAL:
+            found[name.replace("-", "_")] = [*takewhile(_is_value, words[index + 1 :])]
+            continue
         if not equals:
             value = "" if following.startswith("--") else following
         name = name.replace("-", "_")
         told: JSON = value if value or equals else True
         found[name] = _repeated(found[name], told) if name in found else told
     return found
+
+
+def _is_value(word: str) -> bool:
+    return not word.startswith("-") and word not in ("|", "&&", ";", "&", ">", "2>&1")
 
 
 def _repeated(before: JSON, told: JSON) -> JSON:
