@@ -22,7 +22,7 @@ class Signature(NamedTuple):
 
 
 SIGNATURES = (
-    Signature("port-in-use", "address already in use", 1, "the port is already in use"),
+    Signature("port-in-use", "ddress already in use", 1, "the port is already in use"),
     Signature(
         "memory-fraction",
         "Not enough memory. Please try to increase --mem-fraction-static",

@@ -48,6 +48,7 @@ HINTS = (
     "fatal",
     "EngineDead",
     "memory",
+    "already in use",
     "unexpectedly",
     "[shutdown]",
     "% Completed",
@@ -296,6 +297,11 @@ _KINDS = (
     _Kind("server_stopped", "Application shutdown complete.", _nothing),
     _Kind(
         "server_stopped", "Finished server process [", _values(r"process \[([0-9]{1,10})\]", "pid")
+    ),
+    _Kind(
+        "port_in_use",
+        "ddress already in use",
+        _death("port-in-use", "the port is already in use"),
     ),
     _Kind(
         "crash", "engine core exited unexpectedly", _death("engine-died", "the engine process died")
