@@ -24,6 +24,7 @@ from runs.readers.results.comparison import (
     level,
     read_cell,
 )
+from runs.readers.results.llama_bench import is_llama_bench, read_llama_bench
 from runs.readers.results.numbers import count, has_decimal_commas, number, with_points
 from runs.readers.results.rows import RowBuilder
 from runs.readers.results.safe import clean_text
@@ -53,6 +54,8 @@ def read_table(table: Table, caption: str, settings: Mapping[str, JSON]) -> list
 
 
 def _rows(table: Table, caption: str, told: Mapping[str, JSON]) -> list[ResultRow] | None:
+    if is_llama_bench(table):
+        return read_llama_bench(table, told)
     if table.style == "csv" and {"model_id", "mean_ttft_ms"} <= set(table.header):
         return _sweep_rows(table)
     columns = [read_heading(cell) for cell in table.header]
