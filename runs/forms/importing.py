@@ -8,8 +8,10 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
+from django.core.validators import ProhibitNullCharactersValidator
 
 from runs.actions.texts import PASTED
+from runs.engines.redact import redact_text
 
 NAME = 120  # characters of a file's name that are kept
 MOST = 40  # files at once: a sweep has one log and a result for each of its levels
@@ -29,8 +31,24 @@ class FilesField(forms.FileField):
         return [file for each in files if (file := super(FilesField, self).clean(each, initial))]
 
 
+class PastedField(forms.CharField):
+    """Any text, NUL included; shown again its secrets are covered."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.validators = [
+            each
+            for each in self.validators
+            if not isinstance(each, ProhibitNullCharactersValidator)
+        ]
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        told = super().bound_data(data, initial)
+        return redact_text(told) if isinstance(told, str) else told
+
+
 class ImportForm(forms.Form):
-    text = forms.CharField(
+    text = PastedField(
         required=False,
         strip=False,
         label="Paste a log, results, a table or all of them",
@@ -41,12 +59,15 @@ class ImportForm(forms.Form):
     file = FilesField(
         required=False,
         label="or choose files",
-        error_messages={"empty": "This file is empty."},
+        allow_empty_file=True,
     )
 
     def clean_file(self) -> list[UploadedFile]:
         files: list[UploadedFile] = self.cleaned_data["file"]
         limit = settings.UPLOAD_LIMIT_BYTES
+        if files and not any(file.size for file in files):
+            names = ", ".join(str(file.name)[:NAME] for file in files)
+            raise forms.ValidationError(f"Nothing stands in {names}: 0 bytes.")
         for file in files:
             if (file.size or 0) > limit:
                 name, mib = str(file.name)[:NAME], limit // 2**20

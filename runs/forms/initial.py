@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 from runs.drivers.registry import DRIVERS
@@ -15,6 +16,7 @@ from runs.forms.place import place_of
 from runs.models import Arm, ServerConfig
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+COVERED = "***"  # what a secret's place is filled with
 NUMBERS = re.compile(r"[0-9]{1,3}(?:,[0-9]{1,3})*")
 
 PLAIN: dict[str, Any] = {
@@ -48,7 +50,7 @@ def latest_arm() -> Arm | None:
 def initial_like(arm: Arm) -> dict[str, Any]:
     """The fields that would launch this arm's campaign again; the question is left to ask."""
     typed, flags = _untyped(arm)
-    typed |= {"steps": _steps(arm), "extra": shlex.join(tokens(flags))}
+    typed |= {"steps": _steps(arm), "extra": shlex.join(tokens(_told(flags)))}
     env, gpus = _environment(arm.config)
     load = arm.workload
     asked = {name: getattr(load, name) for name in PLAIN if hasattr(load, name)}
@@ -62,7 +64,7 @@ def initial_like(arm: Arm) -> dict[str, Any]:
         "engine": arm.config.engine,
         "model_path": arm.config.model,
         "port": arm.config.port,
-        "env": written(env),
+        "env": _written(env),
         "smoke_question": arm.campaign.smoke_question,
         "smoke_answer": arm.campaign.smoke_answer,
         **initial_limits(arm.campaign.limits),
@@ -90,11 +92,11 @@ def initial_of(config: ServerConfig) -> dict[str, Any]:
     found = {
         **typed,
         "steps": str(steps) if steps else "",
-        "extra": shlex.join(tokens(flags)),
+        "extra": shlex.join(tokens(_told(flags))),
         "engine": config.engine,
         "model_path": config.model,
         "port": port,
-        "env": written(env),
+        "env": _written(env),
         "gpus": _list(gpus),
     }
     return {**PLAIN, **{name: _plain(v) for name, v in found.items() if v is not None}}
@@ -104,6 +106,18 @@ def _repeats(arm: Arm) -> dict[str, Any]:
     """The launches and looks that its campaign planned; the form's own if it planned none."""
     looks = arm.campaign.looks
     return {"repeats": looks[-1], "looks": len(looks)} if looks else {}
+
+
+def _told(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what was covered before it was stored: stars start no server."""
+    return {name: value for name, value in settings.items() if COVERED not in str(value)}
+
+
+def _written(env: Mapping[str, Any]) -> str:
+    """As it is typed; a covered variable is named in a remark."""
+    told = _told(env)
+    gone = [f"# {name} held a secret, which is not kept" for name in env if name not in told]
+    return "\n".join([written(told), *gone]).strip()
 
 
 def _environment(config: ServerConfig) -> tuple[dict[str, Any], list[Any]]:

@@ -7,6 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
 
@@ -140,3 +141,25 @@ def test_a_file_that_holds_nothing_says_what_can_be_read(tmp_path: Path) -> None
     out = StringIO()
     call_command("read", str(path), stdout=out)
     assert "Nothing here can be read" in out.getvalue() and "vLLM" in out.getvalue()
+
+
+def test_a_secret_of_a_paste_is_shown_nowhere_and_starts_no_server(member: Client) -> None:
+    command = f'HF_TOKEN=plain1secret {COMMAND} --seed-key 3 --api-key "plain1secret of mine"'
+    shown = read(member, f"{command}\n{LOG}")
+    assert "plain1" not in shown and "of mine" not in shown and "HF_TOKEN=****" in shown
+    arm = keep(member, f"{command}\n{LOG}").arms.get()
+    again = text(member.get(f"/campaigns/new/?like={arm.pk}"))
+    assert "# HF_TOKEN held a secret, which is not kept" in again
+    assert "HF_TOKEN=" not in again and "--seed-key 3" in again
+
+
+def test_a_paste_with_a_null_byte_is_read(member: Client) -> None:
+    assert "4 samples" in read(member, f"\0\0{LOG}\0")
+
+
+def test_an_empty_file_is_named_and_stops_no_other(member: Client) -> None:
+    files = [SimpleUploadedFile("a.log", b""), SimpleUploadedFile("b.log", LOG.encode())]
+    shown = text(member.post("/import/", {"file": files}))
+    assert "a.log" in shown and "4 samples" in shown
+    refused = member.post("/import/", {"file": [SimpleUploadedFile("a.log", b"")]})
+    assert refused.status_code == 422 and "Nothing stands in a.log: 0 bytes." in text(refused)
