@@ -4,6 +4,7 @@ from runs.caveats.base import Finding
 from runs.caveats.text.paste import Paste
 
 _LATENCIES = ("ttft", "tpot", "itl", "e2e")
+_SECONDS = ("s", "sec", "secs", "seconds", "秒")
 _ODD = ("req/min", "requests/min", "min", "us", "µs", "ns")
 
 
@@ -14,7 +15,7 @@ def find(paste: Paste) -> Finding | None:
         names = [
             name
             for name, metric in row.metrics.items()
-            if (metric.native_unit == "s" and name.startswith(_LATENCIES))
+            if (metric.native_unit in _SECONDS and name.startswith(_LATENCIES))
             or metric.native_unit in _ODD
         ]
         if names:
