@@ -129,7 +129,7 @@ class Lives:
         stream = self._stream(origin)
         life = stream.lives[-1]
         if origin.pid is not None and life.pid not in (None, origin.pid) and life.samples:
-            life = self._begin(stream, origin, None, line, real=True)
+            life = _beside(stream, origin.pid) or self._begin(stream, origin, None, line, real=True)
         elif self._set_apart(stream, life, origin, line):
             life = self._begin(stream, origin, None, line, real=False)
         if stream.heading is not None:
@@ -192,6 +192,19 @@ class Lives:
             sum(1 for life in stream.lives if life.samples or life.settings or life.ready) > 1
             for stream in self._streams.values()
         )
+
+
+def _beside(stream: _Stream, pid: int) -> Life | None:
+    """Give the life of a process that prints again after another one: both run at once.
+
+    Without a word of the other's start that is no restart.
+    """
+    found = next((each for each in stream.lives if each.pid == pid and each.samples), None)
+    if found is None or found.stopped or found.failed:
+        return None
+    for each in stream.lives[stream.lives.index(found) + 1 :]:
+        each.real = each.real and (each.armed or each.ready is not None or each.begun is not None)
+    return found
 
 
 def _few_words(text: str) -> str | None:
