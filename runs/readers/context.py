@@ -69,7 +69,7 @@ _PLATFORMS = (
     ("npu", re.compile(r"\bCANN\b|\bAscend\b")),
     ("cuda", re.compile(r"\bCUDA [0-9]|\bNVIDIA\b|\bsm_?[0-9]{2,3}\b")),
 )
-_REQUESTS = ("curl", "sampling_params", "completions.create(", "SamplingParams(")
+_REQUESTS = ("curl", "sampling_params", "completions.create(", "SamplingParams(", "requests.post(")
 _SHORT = {
     "-tp": "--tp",
     "-dp": "--dp",
@@ -253,6 +253,14 @@ def typed_settings(text: str, given: Mapping[str, str] = {}) -> dict[str, JSON]:
     if any(word in text for word in _REQUESTS):
         found |= _request(text)
     return found | _banner(text)
+
+
+def opens_request(text: str) -> bool:
+    """Whether a Python call begins in the text and goes on behind it, in indented lines."""
+    start = max(text.rfind(each) for each in _REQUESTS[2:])
+    if start < 0 or text.count("(", start) <= text.count(")", start):
+        return False
+    return all(line[1:2] in " \t)]}" for line in text[start:].split("\n")[1:])
 
 
 def _launched(text: str) -> list[JSON]:

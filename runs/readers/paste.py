@@ -16,7 +16,7 @@ from runs.engines.sglang.log import decoded
 from runs.metrics.acceptance import level_accept_len, strict_rate
 from runs.readers.carriers import PLAIN, Origin
 from runs.readers.carriers.signs import last_state
-from runs.readers.context import FLAG_SETTINGS, told_settings, typed_settings
+from runs.readers.context import FLAG_SETTINGS, opens_request, told_settings, typed_settings
 from runs.readers.derive import derived
 from runs.readers.derive_text import derived_of_text
 from runs.readers.folded import Folded
@@ -234,7 +234,7 @@ class Gathered:
         whole = " ".join([*self.command, text]) if self.command else text
         self.command = []
         small = len(whole) < _BODY_LIMIT and whole.count("\n") < _BODY_LINES
-        if small and "curl" in whole and _opens_body(whole):
+        if small and (("curl" in whole and _opens_body(whole)) or opens_request(whole)):
             self.command = [f"{whole}\n"]  # a request's body, laid out over lines
             return
         if not other.terminated:
