@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from runs.readers.results.names import stat
 
@@ -152,6 +153,7 @@ def is_heading(text: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=4096)
 def read_heading(text: str) -> Column | None:
     """Tell what a heading names, None when nothing is known of it."""
     if len(text) > _HEADING_LIMIT:
