@@ -37,14 +37,16 @@ _FAMILIES = (
 )
 _TOKENS = (
     r"(?:tok(?:en)?s?\s*/\s*s(?:ec(?:ond)?)?|tok s|tps|tokens per second|token/秒|throughput|"
-    r"tput|吞吐|スループット|처리량)"
+    r"tput|吞吐|スループット|처리량|"
+    r"débit|durchsatz|rendimiento|пропускная способность)"
 )
 _ONE = (
     r"(?:(?:per|/)[- ]?(?:user|request|req|client|stream)\b|"
     r"单用户|单请求|每用户|每请求|单路|单并发)"
 )
 _OUT = (
-    r"(?:\bout(?:put)?\b|gen(?:eration)?|decode|aggregate|输出|輸出|出力|출력|生成|생성|解码|聚合)"
+    r"(?:\bout(?:put)?\b|gen(?:eration)?|decode|aggregate|输出|輸出|出力|출력|生成|생성|解码|聚合|"
+    r"sortie|ausgabe|salida|выход)"
 )
 # Of one GPU: another quantity, whatever its tokens are.
 _GPU_RATE = re.compile(
@@ -78,7 +80,8 @@ _PLAIN = (
         r"batch(?: size)?)\Z|"
         r"\A(?:最大)?(?:并发|並發|併發)(?:数|數|度|量|请求数?|請求數?|用户数?)?\Z|"
         r"\A(?:最大)?(?:同時(?:実行|接続|リクエスト)数|並列数)\Z|"
-        r"\A동시(?:성| 요청(?: 수)?| 접속)\Z",
+        r"\A동시(?:성| 요청(?: 수)?| 접속)\Z|"
+        r"\A(?:concurrence|concurrencia|parallelität|nebenläufigkeit|параллельность)\Z",
     ),
     (
         "steps",
