@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from runs.engines.base import JSON, Event, Sample
 from runs.engines.redact import redact_text
-from runs.engines.sglang.flags import ALIASES, SECRET_FLAGS, FlagError, Flags
+from runs.engines.sglang.flags import ALIASES, Flags
 from runs.engines.sglang.labels import DECODE_NODE, PREFILL_NODE
-from runs.engines.sglang.launch import from_tokens
+from runs.readers.flagwords import dashed, loose_flags, number_or_text
 from runs.readers.words import shell_words
 
 # What starts a server; the words after it are its arguments.
@@ -25,7 +25,7 @@ _LAUNCH_OF_FLAGS = re.compile(
     re.DOTALL,
 )
 _LAUNCH_HINTS = ("launch_server", "serve ", "llama-server", ":server", "api_server", "/vllm-")
-_SHORT_FLAG = re.compile(r"-[A-Za-z][A-Za-z0-9]{0,20}")
+_MODELS = ("--model-path", "--model")
 # A usage line, not a command: '--model-path <model> [options]'.
 _USAGE = re.compile(r"<[a-z][a-z _-]{0,40}>|\[options\]")
 # In a shell, a unit, a compose file: NAME=2.6, NAME="2.6", NAME: '2.6'.
@@ -70,18 +70,7 @@ _PLATFORMS = (
     ("cuda", re.compile(r"\bCUDA [0-9]|\bNVIDIA\b|\bsm_?[0-9]{2,3}\b")),
 )
 _REQUESTS = ("curl", "sampling_params", "completions.create(", "SamplingParams(", "requests.post(")
-_SHORT = {
-    "-tp": "--tp",
-    "-dp": "--dp",
-    "-pp": "--pp",
-    "-sc": "--speculative-config",
-    "-m": "--model-path",
-    "-hf": "--model-path",
-    "--hf-repo": "--model-path",
-}
 _LINE_LIMIT = 20_000
-_SHELL_ENDS = ("|", "||", "&&", ";", "&")
-_REDIRECTED = re.compile(r"(?:[0-9]|&)?(?:>>?|<<?)(?:\Z|[&/.\w$~])")
 _NAMES = {
     "speculative_algorithm": "spec_algorithm",
     "speculative_num_steps": "spec_num_steps",
@@ -126,9 +115,14 @@ def launch_flags(text: str) -> Flags | None:
     if match is None or _USAGE.search(match[1]) or _PROSE.match(match[1].lstrip("`'\" ")):
         return None
     words = shell_words(redact_text(match[1]))
+    if "vllm" in match[0]:
+        words = [dashed(word) for word in words]
     if _names_a_model(match[0], words):
         words = ["--model", *words]
-    return loose_flags(words)
+    flags = loose_flags(words)
+    if match.re is _LAUNCH_OF_FLAGS and not any(name in _MODELS for name in flags or ()):
+        return None  # these stand in prose, too
+    return flags
 
 
 def _names_a_model(command: str, words: Sequence[str]) -> bool:
@@ -138,53 +132,6 @@ def _names_a_model(command: str, words: Sequence[str]) -> bool:
     if "sglang" in command or "entrypoints" in command:
         return False
     return words[1].startswith("-") if len(words) > 1 else "/" in words[0]
-
-
-def loose_flags(words: Sequence[str]) -> Flags | None:
-    """Read flags as somebody typed them; those that are wrong for the engine are kept as text."""
-    given = [_SHORT.get(word, word) for word in words]
-    words = _of_one_command(given)
-    ended = len(words) < len(given)
-    try:
-        short = any(_SHORT_FLAG.fullmatch(word) for word in words)
-        return (_as_written(words, ended=ended) if short else from_tokens(words)) or None
-    except (FlagError, ValueError):
-        return _as_written(words, ended=ended) or None
-
-
-def _of_one_command(words: Sequence[str]) -> list[str]:
-    """Give the words before a pipe, a redirection or the next command."""
-    for index, word in enumerate(words):
-        if word in _SHELL_ENDS or _REDIRECTED.match(word):
-            return [*words[:index]]
-        if word.endswith(";") and not word.startswith("{"):
-            return [*words[:index], word[:-1]]
-    return [*words]
-
-
-def _as_written(words: Sequence[str], *, ended: bool) -> Flags:
-    """Keep flags as text. Of one that is given twice the last counts, as for the engines.
-
-    Behind the last flag prose may follow its value, unless the command `ended` there.
-    """
-    flags: Flags = {}
-    current: str | None = None
-    values: list[str] = []
-    for word in [*words, "--"] if ended else words:
-        if word.startswith("--") or _SHORT_FLAG.fullmatch(word):
-            if current is not None and len(values) > 1:
-                flags[current] = values
-            flag, equals, value = word.partition("=")
-            current, values = ALIASES.get(flag, flag), [value] if equals else []
-            if flag in SECRET_FLAGS or not flag.strip("-"):
-                current = None
-            else:
-                flags[current] = _number_or_text(value) if equals else True
-        elif current is not None:
-            values.append(word)
-            if len(values) == 1:
-                flags[current] = _number_or_text(word)
-    return flags
 
 
 def flag_settings(flags: Mapping[str, object]) -> dict[str, JSON]:
@@ -208,11 +155,7 @@ def _abbreviated(flag: str) -> str | None:
 
 def _plain(value: object) -> JSON:
     """Give a whole number as one; a flag that is not known here by its type came as text."""
-    return _number_or_text(value) if isinstance(value, str) else as_json(value)
-
-
-def _number_or_text(value: str) -> int | str:
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else value
+    return number_or_text(value) if isinstance(value, str) else as_json(value)
 
 
 def _speculative_config(flags: Mapping[str, object]) -> dict[str, JSON]:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from runs.engines.base import JSON, Event, Sample
 from runs.engines.redact import redact_text
 from runs.readers.carriers import Origin
-from runs.readers.context import flag_settings, launch_flags, loose_flags, server_settings
+from runs.readers.context import flag_settings, launch_flags, server_settings
+from runs.readers.flagwords import loose_flags
 from runs.readers.words import shell_words
 
 # '# run 2', '## steps=3', '=== baseline ===', '--- B ---'.

@@ -16,7 +16,11 @@ _KEY = re.compile(
     r"(?P<blank>[ \t]{0,60}(?:- )?)(?P<name>image|entrypoint|command|args|environment|env)"
     r"\s{0,4}:(?:\s{1,20}(?P<value>\S[^\n]{0,8000}))?\s*\Z"
 )
-_UNIT = re.compile(r"(?P<name>Image|Exec)=(?P<value>\S[^\n]{0,8000})\Z")
+# A container's unit; the lines of its Dockerfile.
+_UNIT = re.compile(
+    r"(?P<name>(?:Image|Exec)(?==)|(?:FROM|ENTRYPOINT|CMD)(?=\s))[=\s]\s{0,8}(?P<value>\S[^\n]{0,8000})\Z"
+)
+_SAME = {"exec": "command", "cmd": "command", "from": "image", "env": "environment"}
 _OTHER_KEY = re.compile(r"(?P<blank>[ \t]{0,60}(?:- )?)[\"']?[\w./-]{1,100}[\"']?\s{0,4}:(?:\s|\Z)")
 _ITEM = re.compile(r"(?P<blank>[ \t]{0,60})-(?:[ \t]{1,8}(?P<value>[^\n]{1,8000}))?\Z")
 _BLOCK = re.compile(r"[|>][+-]?[0-9]?[+-]?\s*(?:#.*)?\Z")
@@ -49,6 +53,7 @@ class Manifest:
         self._environment: dict[str, str] = {}
         self._within: str | None = None
         self._indent = 0
+        self._list: str | None = None
         self._block = False
         self._folded = False
         self._named: str | None = None
@@ -65,14 +70,20 @@ class Manifest:
         key = unit or _KEY.match(text)
         if not terminated and (key or self._within):
             return True, None  # it may go on where the text was cut
+        if self._list is not None and self._lines < _MANY_LINES:
+            self._in_list(text.strip())
+            return True, None
+        if self._within and not self._block and text.lstrip().startswith("#"):
+            return True, None  # switched off
         if self._within and text.strip() and self._is_inside(text, opens=key is not None):
             self._lines += 1
             self._open = True
             self._inside(text)
             return self._within in _PARTS, None
         if key is not None:
-            ended = self.finish() if key["name"].lower() == "image" and self._image else None
-            self._begin(key["name"].lower(), key["value"] or "", _width(text))
+            name = _SAME.get(key["name"].lower(), key["name"].lower())
+            ended = self.finish() if name == "image" and self._image else None
+            self._begin(name, key["value"] or "", _width(text))
             return unit is None and key["value"] is None, ended
         if not text.strip() or not self._begun:
             return False, None
@@ -105,7 +116,6 @@ class Manifest:
         return width > self._indent or (width == self._indent and _ITEM.match(text) is not None)
 
     def _begin(self, name: str, value: str, width: int) -> None:
-        name = {"exec": "command", "env": "environment"}.get(name, name)
         self._within, self._indent, self._named, self._lines = None, width, None, 0
         self._begun = True
         self._block = _BLOCK.match(value) is not None
@@ -116,10 +126,22 @@ class Manifest:
             self._script.pop(name, None)
             if self._block:
                 self._script[name], self._folded = [], value.startswith(">")
+            elif value.startswith("[") and "]" not in value[-2:]:
+                self._list, self._within = "", name
+                self._in_list(value)
+                return
             elif value:
                 self._words[name] = _listed(value)
         if name != "image" and (not value or self._block):
             self._within = name
+
+    def _in_list(self, text: str) -> None:
+        """Take a line of a list in brackets that goes over several."""
+        self._lines += 1
+        self._list = f"{self._list or ''} {_REMARK.sub('', text)}".strip()
+        if text.endswith(("]", "],")) and self._within:
+            self._words[self._within] = _listed(self._list.rstrip(","))
+            self._list = self._within = None
 
     def _inside(self, text: str) -> None:
         name, bare = self._within or "", text.strip()

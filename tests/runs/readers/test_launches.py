@@ -44,3 +44,15 @@ def test_a_variable_that_is_not_known_stays_as_it_is_written() -> None:
     text = b"A=1\nvllm serve a/b --tensor-parallel-size $A --port ${P:-8001} --seed $S\n"
     flags = read(text, "x").context["launch_flags"]
     assert flags == {"--model-path": "a/b", "--tp": 1, "--port": 8001, "--seed": "$S"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We ran llama-server -ngl 99 and saw 40 tok/s; trtllm-serve - slower.",
+        "I use vllm/vllm-openai:latest - it works.",
+        "image: fine\ncommand: nothing\nargs: none\n",
+    ],
+)
+def test_prose_is_no_command(text: str) -> None:
+    assert "launch_flags" not in read(f"{text}\n".encode(), "x").context
