@@ -23,7 +23,8 @@ _PAIR = re.compile(
     r"\s?[:：]\*{0,2}\s{0,40}\*{0,2}(\S(?:.{0,60}\S)?)\s{0,40}\Z"
 )
 _VALUE = re.compile(
-    r"[+-]?[0-9][0-9,]{0,18}(?:\.[0-9]{1,12})?\s{0,4}(?:[a-zA-Zµμ%\u4e00-\u9fff/]{1,16})?\*{0,2}\Z"
+    r"[+-]?[0-9][0-9,]{0,18}(?:\.[0-9]{1,12})?\s{0,4}(?:[kKM] )?"
+    r"(?:[a-zA-Zµμ%\u4e00-\u9fff/]{1,16})?\*{0,2}\Z"
 )
 _MOST = 200
 _LEAST, _LEAST_WITH_LEVEL = 3, 2  # quantities, without and with a concurrency
@@ -102,7 +103,11 @@ class Listing:
         least = _LEAST_WITH_LEVEL if "concurrency" in keys else _LEAST
         if len(keys - {*NO_METRIC}) < least:
             return []
-        row = TableRow(tuple(self.pairs.values()), self.place, cut=False)
+        cells = (
+            value.split()[0] if column and column.key == "concurrency" else value
+            for column, value in zip(columns, self.pairs.values(), strict=True)
+        )
+        row = TableRow(tuple(cells), self.place, cut=False)
         table = Table("listing", tuple(self.pairs), (row,), self.place)
         return read_table(table, caption, settings) or []
 
