@@ -8,7 +8,7 @@ from runs.engines.base import JSON
 from runs.readers.results.base import Metric, ResultRow
 from runs.readers.results.names import formula
 from runs.readers.results.numbers import json_number, to_base
-from runs.readers.results.safe import clean
+from runs.readers.results.safe import clean, clean_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class RowBuilder:
     def keep(self, native_name: str, value: object) -> None:
         """Keep what has no canonical name under its own."""
         if value is not None:
-            self.other[native_name] = clean(value)
+            self.other[clean_name(native_name)] = clean(value)
 
     def tell(self, **settings: JSON) -> None:
         """Take settings; what is None was not told."""

@@ -31,6 +31,13 @@ def clean_text(text: str, limit: int = TEXT_LIMIT) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def clean_name(name: str) -> str:
+    """Give a stranger's name of a quantity without what no database keeps."""
+    if name.isprintable():
+        return name
+    return name.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
 def clean(value: object, depth: int = 0) -> JSON:
     """Make a JSON value fit to be kept. Non-finite numbers become None, long lists their length."""
     if value is None or isinstance(value, bool):

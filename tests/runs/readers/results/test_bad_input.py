@@ -310,3 +310,10 @@ def test_a_number_that_nobody_measures_is_unknown(huge: str) -> None:
     assert [row["ttft_ms_p50"] for row in told["rows"]] == [51.0] * 4
     for name in ("ttft_ms_mean", "output_tok_per_s", "accept_len"):
         assert [row.get(name) for row in told["rows"]] == [None] * 4
+
+
+def test_a_name_that_no_database_keeps_is_replaced() -> None:
+    path = next(each for each in SAMPLES if each.name == "trtllm-bench-report.json")
+    document = json.loads(path.read_text())
+    document["performance"] = {**document.get("performance", {}), "\0odd\ud800": 1.5}
+    shown(read_any(json.dumps(document).encode()))
