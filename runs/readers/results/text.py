@@ -41,6 +41,7 @@ from runs.readers.results.trtllm_text import TITLE as TRTLLM_TITLE
 from runs.readers.results.trtllm_text import TrtllmReport
 
 _REMARK = re.compile(r"\s{0,4}(?:#{1,6}|//|--|>)\s+(\S.{0,200})")
+_NO_LABEL = re.compile(r"-|/\S*\s*\Z")  # a flag that is switched off, a file's path
 _NAMES = (
     "bench",
     "aiperf",
@@ -261,7 +262,7 @@ class TextResults:
             if flags:
                 self._close_results(state)
                 state.settings = {**state.settings, **flags}
-            else:
+            elif not _NO_LABEL.match(remark[1]):
                 state.label = label_of(remark[1])
         if len(text) < _CAPTION_LIMIT and terminated:
             if "ccept" in text or "接受" in text:

@@ -163,3 +163,12 @@ def test_an_empty_file_is_named_and_stops_no_other(member: Client) -> None:
     assert "a.log" in shown and "4 samples" in shown
     refused = member.post("/import/", {"file": [SimpleUploadedFile("a.log", b"")]})
     assert refused.status_code == 422 and "Nothing stands in a.log: 0 bytes." in text(refused)
+
+
+def test_a_switched_off_flag_and_a_path_in_a_remark_name_no_arm(member: Client) -> None:
+    block = "# /etc/systemd/system/o.service\n" + COMMAND.replace(
+        " --tp", " \\\n  # --off \\\n  --tp"
+    )
+    campaign = keep(member, f"{block}\n{TABLE}")
+    assert campaign.arms.get().config.flags == {"--tp": 2}
+    assert campaign.arms.get().name not in ("off \\", "off", "/etc/systemd/system/o.service")
