@@ -31,8 +31,10 @@ _NAME_HINTS = (
     *(b"api_key", b"api-key", b"apikey", b"pass", b"secret", b"auth", b"access_token", b"hf_"),
     *(b"access-token", b"accesstoken", b"hf-", b"hftoken", b"hub_token", b"hub-token", b"hubtoken"),
 )
-# Each pattern with the cheap test before it: one of the hints must be there, in small letters. A
-# batch line has none, though it is full of tokens; searches of words are ten times as fast.
+_VARIABLE_HINTS = (b"_TOKEN", b"_PA", b"_PWD", b"_SECRET", b"_CREDENTIAL")
+# Each pattern with the cheap test before it: one of the hints must be there, those in capitals as
+# they are. A batch line has none, though it is full of tokens; searches of words are ten times as
+# fast.
 _RULES: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
     (
         re.compile(
@@ -50,11 +52,11 @@ _RULES: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
             rb"(?P<q>['\"])(?:(?i:" + _NAMES + rb")|" + _VARIABLE_NAME + rb")="
             rb"(?P<s>(?!\*)[^'\"\\\r\n]{4,200})(?P=q)"
         ),
-        (*_NAME_HINTS, b"_token", b"_pwd", b"_credential"),
+        (*_NAME_HINTS, *_VARIABLE_HINTS),
     ),
     (
         re.compile(rb"(?<![A-Za-z0-9_])" + _VARIABLE + rb"\s{0,4}[=:]\s{0,4}" + _QUOTED),
-        (b"_token", b"_pa", b"_pwd", b"_secret", b"_credential"),
+        _VARIABLE_HINTS,
     ),
     (
         re.compile(rb"(?<![a-z0-9])" + _NAME + rb"\s{0,4}[=:]\s{0,4}" + _QUOTE + _VALUE),
@@ -87,7 +89,7 @@ _RULES: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
     ),
     (
         re.compile(rb"(?<![A-Za-z0-9_])" + _VARIABLE + rb"\s{0,4}[=:]\s{0,4}" + _QUOTE + _VALUE),
-        (b"_token", b"_pa", b"_pwd", b"_secret", b"_credential"),
+        _VARIABLE_HINTS,
     ),
     (re.compile(rb"\b(?i:bearer)\s{1,4}(?P<s>[A-Za-z0-9._~+/=-]{6,})"), (b"bearer",)),
     (
@@ -154,17 +156,17 @@ def redact(data: bytes) -> tuple[bytes, int]:
     there: dict[bytes, bool] = {}
     count = 0
     for pattern, hints in _RULES:
-        if _any_in(small, hints, there):
+        if _any_in(data, small, hints, there):
             data, found = pattern.subn(_filled, data)
             count += found
     return data, count
 
 
-def _any_in(small: bytes, hints: tuple[bytes, ...], there: dict[bytes, bool]) -> bool:
+def _any_in(data: bytes, small: bytes, hints: tuple[bytes, ...], there: dict[bytes, bool]) -> bool:
     """Whether one of the hints is in the bytes; `there` remembers what was searched."""
     for hint in hints:
         if hint not in there:
-            there[hint] = hint in small
+            there[hint] = hint in (data if hint.isupper() else small)
         if there[hint]:
             return True
     return False
