@@ -11,7 +11,7 @@ from runs.engines.base import JSON, Damaged
 from runs.readers.results.base import ResultRow
 from runs.readers.results.names import stat
 from runs.readers.results.numbers import count, number
-from runs.readers.results.rows import Place, RowBuilder
+from runs.readers.results.rows import Place, RowBuilder, around, cut_short
 from runs.readers.results.safe import clean_text
 
 TITLE = re.compile(r"=+ ?(?:Serving|Offline Throughput) Benchmark Result ?=+\s*\Z")
@@ -92,9 +92,7 @@ class Block:
         if not _is_known(match[1]):
             return False
         if not terminated and not match[3]:
-            shown = clean_text(text)
-            reason = "the value touches the end of the text"
-            self.damaged.append(Damaged(reason, shown, place.offset, place.line))
+            self.damaged.append(cut_short(text, place))
             return True
         self.pairs.append((match[1], match[2]))
         return True
@@ -102,9 +100,7 @@ class Block:
     def row(self, settings: dict[str, JSON]) -> ResultRow:
         """Make the row; what the block says itself wins over the client's command."""
         builder = RowBuilder(self._tool(settings), self.place)
-        builder.context = {
-            k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")
-        }
+        builder.context = around(settings)
         asked = settings.get("max_concurrency")
         builder.concurrency = count(asked) if not isinstance(asked, list) else None
         for label, text in self.pairs:

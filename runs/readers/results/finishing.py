@@ -7,7 +7,7 @@ from runs.engines.base import JSON
 from runs.readers.results import client
 from runs.readers.results.base import Metric, ResultRow
 from runs.readers.results.numbers import count
-from runs.readers.results.rows import Place, RowBuilder
+from runs.readers.results.rows import Place, RowBuilder, around
 from runs.readers.results.safe import clean_text
 from runs.readers.results.source import PROGRESS, Source
 
@@ -16,11 +16,7 @@ def failed_row(state: Source, place: Place, failed: int) -> ResultRow:
     """Make the row of a client that ended without a result: what was asked, and what failed."""
     tool = state.settings.get("tool")
     builder = RowBuilder(tool if isinstance(tool, str) else "unknown", place)
-    builder.context = {
-        key: value
-        for key, value in state.settings.items()
-        if key not in ("tool", "max_concurrency")
-    }
+    builder.context = around(state.settings)
     builder.concurrency = count(state.settings.get("max_concurrency"))
     builder.put("failed", failed or None, "lines that report a failed request", "requests")
     builder.tell(status="failed")

@@ -11,7 +11,7 @@ from runs.engines.base import JSON
 from runs.readers.results import guidellm
 from runs.readers.results.base import ResultRow
 from runs.readers.results.numbers import leading_number
-from runs.readers.results.rows import Place, RowBuilder
+from runs.readers.results.rows import Place, RowBuilder, around
 
 RULE = re.compile(r"\s{0,4}\|={3,}(?:\|=+){1,200}\|\s*\Z")
 _LINE_RULE = re.compile(r"\s{0,4}\|[-=]{3,}(?:\|[-=]+){0,200}\|\s*\Z")
@@ -86,9 +86,8 @@ class GuidellmTables:
 
     def rows(self, settings: dict[str, JSON]) -> list[ResultRow]:
         """Give a row for each benchmark; what the tables say wins over the tool's command."""
-        told = {k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")}
         for builder in self.builders:
-            builder.context = {**told, **builder.context}
+            builder.context = {**around(settings), **builder.context}
         return [builder.done() for builder in self.builders if builder.metrics]
 
 

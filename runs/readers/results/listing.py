@@ -13,7 +13,7 @@ from runs.readers.results import one_batch
 from runs.readers.results.base import ResultRow
 from runs.readers.results.columns import read_heading
 from runs.readers.results.numbers import number
-from runs.readers.results.rows import Place
+from runs.readers.results.rows import Place, around
 from runs.readers.results.table_rows import NO_METRIC, read_table
 from runs.readers.results.tables import Table, TableRow
 
@@ -118,7 +118,6 @@ class Listing:
             if label in self.pairs
         }
         rows = one_batch.read(record, self.place)
-        told = {k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")}
         for row in rows:
-            row.context.update({k: v for k, v in told.items() if k not in row.context})
+            row.context.update({**around(settings), **row.context})
         return rows

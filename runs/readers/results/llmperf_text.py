@@ -11,7 +11,7 @@ from runs.readers.results import llmperf
 from runs.readers.results.base import ResultRow
 from runs.readers.results.names import stat
 from runs.readers.results.numbers import count, number
-from runs.readers.results.rows import Place, RowBuilder
+from runs.readers.results.rows import Place, RowBuilder, around, cut_short
 from runs.readers.results.safe import clean_text
 
 TITLE = re.compile(r"\\?Results for token benchmark for (\S{1,300}) queried with the \S{1,60} api")
@@ -46,8 +46,7 @@ class LlmperfReport:
             return False
         if not terminated:
             if given or total:
-                reason = "the value touches the end of the text"
-                self.damaged.append(Damaged(reason, clean_text(text), place.offset, place.line))
+                self.damaged.append(cut_short(text, place))
         elif given:
             family, unit = llmperf.FAMILIES.get(self.family or "", (None, ""))
             if family is not None:
@@ -67,8 +66,7 @@ class LlmperfReport:
             return None
         builder = RowBuilder(llmperf.TOOL, self.place)
         builder.concurrency = count(settings.get("max_concurrency"))
-        told = {k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")}
-        builder.context = {"model": self.model, **told}
+        builder.context = {"model": self.model, **around(settings)}
         for key, value, name, unit in self.figures:
             builder.put(key, number(value), name, unit)
         return builder.done()

@@ -11,8 +11,7 @@ from runs.engines.base import JSON, Damaged
 from runs.readers.results.base import ResultRow
 from runs.readers.results.block import LINE_LIMIT
 from runs.readers.results.numbers import count, number
-from runs.readers.results.rows import Place, RowBuilder
-from runs.readers.results.safe import clean_text
+from runs.readers.results.rows import Place, RowBuilder, around, cut_short
 
 ONE_BATCH = "sglang.bench_one_batch"
 THROUGHPUT = "vllm.bench_throughput"
@@ -59,8 +58,7 @@ class OfflineReport:
         if len(text) > LINE_LIMIT or not _matches(text):
             return False
         if not terminated:
-            reason = "the value touches the end of the text"
-            self.damaged.append(Damaged(reason, clean_text(text), place.offset, place.line))
+            self.damaged.append(cut_short(text, place))
         else:
             self.lines.append(text)
         return True
@@ -70,7 +68,7 @@ class OfflineReport:
         if not self.lines:
             return None
         builder = RowBuilder(_tool(self.lines[0]), self.place)
-        builder.context = {k: v for k, v in settings.items() if k != "tool"}
+        builder.context = around(settings)
         for line in self.lines:
             _put(builder, line)
         return builder.done()

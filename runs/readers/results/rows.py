@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from runs.engines.base import JSON
+from runs.engines.base import JSON, Damaged
 from runs.readers.results.base import Metric, ResultRow
 from runs.readers.results.names import formula
 from runs.readers.results.numbers import json_number, to_base
-from runs.readers.results.safe import clean, clean_name
+from runs.readers.results.safe import clean, clean_name, clean_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,17 @@ class Place:
 
 
 START = Place(0, 1)
+
+
+def around(settings: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Give what a client's settings say around a row, whose tool and concurrency are its own."""
+    return {k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")}
+
+
+def cut_short(text: str, place: Place) -> Damaged:
+    """Tell a line of a result whose value may go on where the text was cut."""
+    reason = "the value touches the end of the text"
+    return Damaged(reason, clean_text(text), place.offset, place.line)
 
 
 @dataclass(slots=True)

@@ -44,3 +44,8 @@ class Source:
     command: list[str] = field(default_factory=list)
     json: list[str] = field(default_factory=list)
     json_place: Place | None = None
+
+    @property
+    def caption_text(self) -> str:
+        """The last lines that were nothing, the nearest first."""
+        return "\n".join(line for line in reversed(self.caption) if line.strip())

@@ -26,7 +26,7 @@ from runs.readers.results.comparison import (
 )
 from runs.readers.results.llama_bench import is_llama_bench, read_llama_bench
 from runs.readers.results.numbers import count, has_decimal_commas, number, with_points
-from runs.readers.results.rows import RowBuilder
+from runs.readers.results.rows import RowBuilder, around
 from runs.readers.results.safe import clean_text
 from runs.readers.results.tables import Table, TableRow
 
@@ -46,8 +46,7 @@ NO_METRIC = ("concurrency", "arm", "index", "steps", "adapters", *_PER_POINT)
 
 def read_table(table: Table, caption: str, settings: Mapping[str, JSON]) -> list[ResultRow] | None:
     """Read a table of results, None when it is none."""
-    told = {k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")}
-    rows = _rows(_points(table), caption, told)
+    rows = _rows(_points(table), caption, around(settings))
     if rows is None or any(row.concurrency is not None for row in rows):
         return rows
     return [replace(row, concurrency=told_level(caption)) for row in rows]

@@ -288,8 +288,7 @@ class TextResults:
         listing, state.listing = state.listing, None
         if listing is None:
             return
-        caption = "\n".join(reversed([line for line in state.caption if line.strip()]))
-        rows = [] if state.warms_up else listing.rows(caption, state.settings)
+        rows = [] if state.warms_up else listing.rows(state.caption_text, state.settings)
         if rows:
             self._close_results(state)
             self._rows += [sourced(row, state) for row in rows]
@@ -308,7 +307,7 @@ class TextResults:
             state.console = console
             aiperf_console.add_settings(state.console, state.settings)
             return True
-        caption = "\n".join(reversed([line for line in state.caption if line.strip()]))
+        caption = state.caption_text
         told = {**state.settings, **caption_settings(caption)}
         rows = read_table(table, caption, told)
         label, state.label = state.label, None  # a heading above a table names no run

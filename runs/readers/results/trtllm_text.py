@@ -8,7 +8,7 @@ from runs.readers.results.base import ResultRow
 from runs.readers.results.block import LINE_LIMIT
 from runs.readers.results.names import stat
 from runs.readers.results.numbers import count, number
-from runs.readers.results.rows import Place, RowBuilder
+from runs.readers.results.rows import Place, RowBuilder, around, cut_short
 from runs.readers.results.safe import clean_text
 from runs.readers.results.trtllm_bench import TOOL
 
@@ -78,8 +78,7 @@ class TrtllmReport:
         if match is None:
             return False
         if not terminated and not match[3]:
-            reason = "the value touches the end of the text"
-            self.damaged.append(Damaged(reason, clean_text(text), place.offset, place.line))
+            self.damaged.append(cut_short(text, place))
         else:
             self.pairs.append((match[1].strip(), match[2]))
         return True
@@ -87,9 +86,7 @@ class TrtllmReport:
     def row(self, settings: dict[str, JSON]) -> ResultRow | None:
         """Make the row, None when the report was cut before any figure."""
         builder = RowBuilder(TOOL, self.place)
-        builder.context = {
-            k: v for k, v in settings.items() if k not in ("tool", "max_concurrency")
-        }
+        builder.context = around(settings)
         builder.concurrency = count(settings.get("max_concurrency"))
         for label, text in self.pairs:
             _put(builder, label, text)
