@@ -9,7 +9,7 @@ from runs.engines.redact import redact_text
 from runs.engines.sglang.flags import ALIASES, Flags
 from runs.engines.sglang.labels import DECODE_NODE, PREFILL_NODE
 from runs.readers.flagwords import dashed, loose_flags, number_or_text
-from runs.readers.words import shell_words
+from runs.readers.words import by_beginning, shell_words
 
 # What starts a server; the words after it are its arguments.
 _LAUNCH = re.compile(
@@ -98,6 +98,7 @@ _FLAG_NAMES = {
     "--model-path": "model",
 }
 # Names of settings that a launch command decides.
+_SPELLED = {**{each: each for each in _FLAG_NAMES}, **ALIASES}
 FLAG_SETTINGS = tuple(dict.fromkeys(_FLAG_NAMES.values()))
 
 
@@ -148,9 +149,7 @@ def _abbreviated(flag: str) -> str | None:
     """Read a flag by its beginning, as argparse does: --speculative-algo."""
     if flag in _FLAG_NAMES or flag.count("-") < 3:
         return None
-    spelled = {**{each: each for each in _FLAG_NAMES}, **ALIASES}
-    whole = {full for known, full in spelled.items() if known.startswith(flag)}
-    return _FLAG_NAMES.get(whole.pop()) if len(whole) == 1 else None
+    return _FLAG_NAMES.get(by_beginning(flag, _SPELLED) or "")
 
 
 def _plain(value: object) -> JSON:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from runs.engines.sglang.flags import ALIASES, SECRET_FLAGS, FlagError, Flags
 from runs.engines.sglang.launch import from_tokens
+from runs.readers.words import ends_command
 
 _SHORT = {
     "-tp": "--tp",
@@ -15,8 +16,6 @@ _SHORT = {
     "-hf": "--model-path",
     "--hf-repo": "--model-path",
 }
-_SHELL_ENDS = ("|", "||", "&&", ";", "&")
-_REDIRECTED = re.compile(r"(?:[0-9]|&)?(?:>>?|<<?)(?:\Z|[&/.\w$~])")
 _LONG_FLAG = re.compile(r"--[A-Za-z][\w.-]{0,100}(?:=|\Z)")
 _SHORT_FLAG = re.compile(r"-[A-Za-z][A-Za-z0-9]{0,20}")
 
@@ -36,7 +35,7 @@ def loose_flags(words: Sequence[str]) -> Flags | None:
 def _of_one_command(words: Sequence[str]) -> list[str]:
     """Give the words before a pipe, a redirection or the next command."""
     for index, word in enumerate(words):
-        if word in _SHELL_ENDS or _REDIRECTED.match(word):
+        if ends_command(word):
             return [*words[:index]]
         if word.endswith(";") and not word.startswith("{"):
             return [*words[:index], word[:-1]]

@@ -324,13 +324,11 @@ class TextReader:
 
 # What vLLM prints without its head: bars, and the last lines of a traceback.
 _VLLM_ALONE = (
-    *(
-        "out of memory",
-        "ddress already in use",
-        "died unexpectedly",
-        "% Completed | ",
-        "Capturing CUDA graphs",
-    ),
+    "out of memory",
+    "ddress already in use",
+    "died unexpectedly",
+    "% Completed | ",
+    "Capturing CUDA graphs",
     *COMPILING,
 )
 _STATISTICS = "Avg prompt throughput: "

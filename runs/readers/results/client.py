@@ -11,6 +11,7 @@ from runs.engines.base import JSON
 from runs.readers.results.namespace import namespace_tool, read_namespace
 from runs.readers.results.numbers import json_number
 from runs.readers.results.safe import clean, is_secret_name, mapping
+from runs.readers.words import by_beginning, ends_command
 
 LINE_LIMIT = 100_000
 
@@ -175,7 +176,7 @@ def _flags(text: str, terminated: bool) -> dict[str, JSON]:
 
 
 def _is_value(word: str) -> bool:
-    return not word.startswith("-") and word not in ("|", "&&", ";", "&", ">", "2>&1")
+    return not word.startswith("-") and not ends_command(word)
 
 
 def _repeated(before: JSON, told: JSON) -> JSON:
@@ -212,8 +213,7 @@ def _abbreviated(name: str) -> str | None:
     """Read a flag by its beginning, as argparse does: --num-prompt, --max-conc."""
     if "_" not in name or len(name) < _SHORTEST:
         return None
-    words = {word for known, word in _WORDS.items() if known.startswith(name)}
-    return words.pop() if len(words) == 1 else None
+    return by_beginning(name, _WORDS)
 
 
 def _typed(word: str, value: JSON) -> JSON:

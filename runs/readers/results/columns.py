@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from runs.readers.results.names import stat
+from runs.readers.words import names_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +150,7 @@ def is_heading(text: str) -> bool:
     """Cheap test before a line is split: a heading names quantities and holds no values."""
     if _LEVELS.match(text):
         return True
-    begin = text[:2000].lower()
-    for word in _HEADING:  # every line of a log comes by here
-        if word in begin:
-            return _VALUE.search(text, 0, 400) is None
-    return False
+    return names_one(text[:2000].lower(), _HEADING) and _VALUE.search(text, 0, 400) is None
 
 
 @lru_cache(maxsize=4096)

@@ -39,6 +39,7 @@ from runs.readers.results.tables import Table, opens_table
 from runs.readers.results.tools import JSON_TOOLS
 from runs.readers.results.trtllm_text import TITLE as TRTLLM_TITLE
 from runs.readers.results.trtllm_text import TrtllmReport
+from runs.readers.words import names_one
 
 _REMARK = re.compile(r"\s{0,4}(?:#{1,6}|//|--|>)\s+(\S.{0,200})")
 _NO_LABEL = re.compile(r"-|/\S*\s*\Z")  # a flag that is switched off, a file's path
@@ -180,12 +181,12 @@ class TextResults:
             state.listing = opens_listing(text, place)
             if state.listing is not None:
                 return state.listing.take(text, terminated=terminated)
-        if _names_one(text, _NAMES):
+        if names_one(text, _NAMES):
             if text.rstrip()[-1] == "\\":
                 return self._goes_on(state, text, place, terminated)
             if self._client(state, text, place, terminated):
                 return True
-        if _names_one(text, HINTS):
+        if names_one(text, HINTS):
             running = state.started is not None
             if state.failures.take(without_bar(text), place, in_client=running):
                 return True
@@ -367,14 +368,6 @@ def _opened_report(text: str, place: Place) -> Report | None:
     if stripped[:2] == "= " and TRTLLM_TITLE.match(stripped):
         return TrtllmReport(place)
     return OfflineReport(place) if opens_offline(text) else opens_llmperf(text, place)
-
-
-def _names_one(text: str, words: tuple[str, ...]) -> bool:
-    # Ten times as fast as a pattern of alternatives, and every line of a log comes by here.
-    for word in words:  # noqa: SIM110
-        if word in text:
-            return True
-    return False
 
 
 def read_text(data: bytes) -> ResultReading:
