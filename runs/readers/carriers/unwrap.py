@@ -205,9 +205,7 @@ class Carriers:
         if origin.carrier == "docker":
             message = self._joined("docker", message.rstrip(b"\r\n"), more=b"\n" not in message)
         origin = origin._replace(source=found.origin.source or origin.source)
-        if b"[" in message:
-            message = signs.without_escapes(message)
-        return told._replace(message=message, origin=self._kept(origin))
+        return told._replace(message=signs.without_escapes(message), origin=self._kept(origin))
 
     def _joined(self, key: str, part: bytes, *, more: bool) -> bytes:
         """Put the parts of a long line together; until the last one came there is no message."""

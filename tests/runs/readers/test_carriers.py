@@ -99,6 +99,12 @@ def test_every_escape_sequence_goes_and_the_letters_stay() -> None:
     assert without_escapes(NESTED) == b"abcdefghij"
 
 
+def test_an_escape_without_a_bracket_goes_from_a_message_in_json_too() -> None:
+    line = b'{"log":"a\\u001b(Bb\\n","stream":"stderr","time":"2026-03-01T10:00:00Z"}'
+    assert Carriers().unwrap(line).message.strip() == b"ab"
+
+
+
 @pytest.mark.parametrize("cut", range(len(NESTED)))
 def test_no_escape_byte_is_left_of_a_cut_sequence(cut: int) -> None:
     assert b"\x1b" not in without_escapes(NESTED[:cut])
