@@ -5,7 +5,7 @@ line after a start, a gap or a prefill can hold time in which nothing was decode
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -97,8 +97,9 @@ def _is_slow(sample: Sample, following: list[Sample]) -> bool:
 
 def _step_rate(line: Sample) -> float | None:
     """Give the verified steps a second of all requests; None where they are not told."""
-    told = line.output_tps is not None and line.accept_len
-    return (line.output_tps or 0) / (line.accept_len or 1) if told else None
+    if line.output_tps is None or not line.accept_len:
+        return None
+    return line.output_tps / line.accept_len
 
 
 def _gaps(stream: list[Sample]) -> set[int]:
@@ -138,16 +139,19 @@ def seconds_between(before: str | None, here: str | None) -> float | None:
     return (second - first).total_seconds()
 
 
-def trimmed(samples: Sequence[Sample]) -> list[Sample]:
-    """Give the decode lines whose throughput is a speed: those that are not partial."""
-    partial = partial_windows(samples)
-    return [each for index, each in enumerate(decodes(samples)) if index not in partial]
+def trimmed(samples: Sequence[Sample], partial: Container[int] | None = None) -> list[Sample]:
+    """Give the decode lines whose throughput is a speed: those that are not partial.
+
+    `partial` are the partial windows where somebody has found them already.
+    """
+    left_out = partial_windows(samples) if partial is None else partial
+    return [each for index, each in enumerate(decodes(samples)) if index not in left_out]
 
 
-def log_figures(samples: Sequence[Sample]) -> LogFigures:
+def log_figures(samples: Sequence[Sample], partial: Container[int] | None = None) -> LogFigures:
     """Sum up the decode lines. Ranks of one DP group repeat one batch and are not added."""
     lines = decodes(samples)
-    steady = trimmed(samples)
+    steady = trimmed(samples, partial)
     return LogFigures(
         decode_lines=len(lines),
         partial_lines=len(lines) - len(steady),

@@ -8,7 +8,7 @@ from statistics import fmean
 from runs.caveats.text.pools import pools
 from runs.engines.base import JSON, Event, Request, Sample, rank_tags
 from runs.metrics.acceptance import definition_of
-from runs.metrics.window import idle_gaps, log_figures, partial_windows, trimmed
+from runs.metrics.window import decodes, idle_gaps, log_figures, partial_windows, trimmed
 from runs.readers.derive_intervals import intervals_of
 from runs.readers.derive_rows import derived_of_rows
 from runs.readers.derive_text import attempts, derived_of_lives
@@ -28,9 +28,10 @@ def derived(
     """Gather what each part of the text shows."""
     found: _Found = {}
     if samples:
-        batches = _without_means(_batches(samples), samples, segments)
+        partial = partial_windows(samples)
+        batches = _without_means(_batches(samples, partial), samples, segments)
         found |= _several_engines(batches, intervals_of(samples))
-        found |= _ranks(samples) | _pools(samples) | _queues(samples) | _prompts(samples)
+        found |= _ranks(samples, partial) | _pools(samples) | _queues(samples) | _prompts(samples)
     if requests:
         found["requests"] = len(requests)
     found |= _segments(segments, samples) | _events(events) | derived_of_rows(rows)
@@ -38,17 +39,16 @@ def derived(
     return {key: value for key, value in found.items() if value not in (None, [], {})}
 
 
-def _batches(samples: Sequence[Sample]) -> _Found:
-    lines = [each for each in samples if each.phase == "decode"]
+def _batches(samples: Sequence[Sample], partial: set[int]) -> _Found:
+    lines = decodes(samples)
     if not lines and not any(each.phase == "prefill" for each in samples):
         return {}
-    figures, steady = log_figures(samples), trimmed(samples)
+    figures, steady = log_figures(samples, partial), trimmed(samples, partial)
     speeds = [each.output_tps for each in lines if each.output_tps is not None]
     each_user = [
         each.output_tps / each.running for each in steady if each.output_tps and each.running
     ]
     told = [each.graph for each in lines if each.graph is not None]
-    partial = partial_windows(samples)
     excluded: list[JSON] = [*sorted(partial)]
     return {
         "decode_lines": figures.decode_lines,
@@ -135,12 +135,11 @@ def _mean(values: Sequence[int | float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def _ranks(samples: Sequence[Sample]) -> _Found:
+def _ranks(samples: Sequence[Sample], partial: Container[int]) -> _Found:
     """Sum the last line of each DP rank; other ranks repeat a batch and are not added."""
     last: dict[int, Sample] = {}
     speeds: dict[int, list[float]] = defaultdict(list)
-    partial = partial_windows(samples)
-    for index, sample in enumerate(each for each in samples if each.phase == "decode"):
+    for index, sample in enumerate(decodes(samples)):
         rank = rank_tags(sample.rank).get("DP")
         if rank is not None:
             last[rank] = sample
