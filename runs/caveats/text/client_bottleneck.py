@@ -4,11 +4,10 @@ from collections import defaultdict
 from statistics import fmean
 
 from runs.caveats.base import Finding
-from runs.caveats.text.paste import Paste, dp_rank
+from runs.caveats.text.paste import LONE_ENGINE, Paste, dp_rank
 from runs.engines.base import JSON, Sample
 
 MAX_SHARE = 0.5
-_LONE_ENGINE = "Engine 000"
 
 
 def find(paste: Paste) -> Finding | None:
@@ -38,7 +37,7 @@ def _running(lines: list[Sample], told: JSON) -> float | None:
     for each in lines:
         rank: JSON = each.rank if each.phase == "interval" else dp_rank(each)
         ranks[each.extras.get("source"), rank].append(each.running or 0)
-    lone = len(ranks) == 1 and {rank for _, rank in ranks} <= {None, _LONE_ENGINE}
+    lone = len(ranks) == 1 and {rank for _, rank in ranks} <= {None, LONE_ENGINE}
     several = isinstance(told, int) and told > len(ranks)
     if several or (len(ranks) == 1 and not lone):
         return None

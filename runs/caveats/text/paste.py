@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,13 +68,11 @@ class Paste:
             return row.context[name]
         if name in self.context:
             return self.context[name]
-        defaults = row.context.get("defaults")
-        return defaults.get(name) if isinstance(defaults, dict) else None
+        return _default(row.context, name)
 
     def default(self, name: str) -> JSON:
         """Give what the client of the text does unless told otherwise."""
-        defaults = self.context.get("defaults")
-        return defaults.get(name) if isinstance(defaults, dict) else None
+        return _default(self.context, name)
 
     def settings_of(self, part: Part | None) -> dict[str, JSON]:
         """Give a part's own settings of speculation, the text's when it has none of its own."""
@@ -86,9 +84,7 @@ class Paste:
 
     def rate_pairs(self) -> Iterator[tuple[list[tuple[float, float]], dict[str, JSON]]]:
         """Give (accept len, printed rate) of each part's decode lines, with its settings."""
-        for part in self.parts or (None,):
-            places = part.samples if part is not None else range(len(self.samples))
-            own = [self.samples[place] for place in places]
+        for part, own in self.by_part():
             pairs = [
                 (each.accept_len, each.accept_rate)
                 for each in own
@@ -99,13 +95,26 @@ class Paste:
             if pairs:
                 yield pairs, self.settings_of(part)
 
+    def by_part(self) -> Iterator[tuple[Part | None, list[Sample]]]:
+        """Give each part with its samples; None with all of them when nothing sets parts apart."""
+        for part in self.parts:
+            yield part, [self.samples[place] for place in part.samples]
+        if not self.parts:
+            yield None, list(self.samples)
+
     def part_samples(self) -> Iterator[list[Sample]]:
         """Give the samples of each part; all of them when nothing sets parts apart."""
-        parts = [part for part in self.parts if part.samples]
-        if not parts:
-            yield list(self.samples)
-        for part in parts:
-            yield [self.samples[place] for place in part.samples]
+        told = [own for _, own in self.by_part() if own]
+        yield from told or [list(self.samples)]
+
+
+# How vLLM names an engine that is alone, and the first of several.
+LONE_ENGINE = "Engine 000"
+
+
+def _default(context: Mapping[str, JSON], name: str) -> JSON:
+    defaults = context.get("defaults")
+    return defaults.get(name) if isinstance(defaults, dict) else None
 
 
 def dp_rank(sample: Sample) -> int | None:

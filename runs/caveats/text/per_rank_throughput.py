@@ -3,7 +3,7 @@
 import re
 
 from runs.caveats.base import Finding
-from runs.caveats.text.paste import Paste, dp_rank
+from runs.caveats.text.paste import LONE_ENGINE, Paste, dp_rank
 from runs.engines.base import JSON
 
 _ENGINE = re.compile(r"Engine [0-9]{1,6}\Z")
@@ -30,7 +30,7 @@ def _engines(paste: Paste) -> Finding | None:
     engines = {each.rank for each in paste.intervals if each.rank and _ENGINE.match(each.rank)}
     several = paste.context.get("dp")
     alone = not isinstance(several, int) or several < 2
-    if not engines or (engines == {"Engine 000"} and alone):
+    if not engines or (engines == {LONE_ENGINE} and alone):
         return None
     named: list[JSON] = [*sorted(engines)]
     text = (

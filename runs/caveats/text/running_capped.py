@@ -53,13 +53,10 @@ def _of_all_ranks(paste: Paste) -> float | None:
 
 def _waiting_at_the_limit(paste: Paste) -> Iterator[tuple[float, float]]:
     """Give what ran and waited together in lines in which as many ran as may."""
-    for part in paste.parts or (None,):
+    for part, lines in paste.by_part():
         settings = part.settings if part is not None and len(paste.parts) > 1 else paste.context
         limit = real(settings.get("max_running_requests"))
-        places = part.samples if part is not None else range(len(paste.samples))
-        for place in places:
-            line = paste.samples[place]
-            running, waiting = line.running, line.waiting
-            full = limit is not None and running is not None and running >= limit
-            if full and limit and running and waiting and line.phase != "prefill":
-                yield limit, running + waiting
+        for line in lines if limit else ():
+            full = line.running and line.running >= (limit or 0)
+            if full and line.waiting and line.phase != "prefill":
+                yield limit or 0, (line.running or 0) + line.waiting
