@@ -53,8 +53,8 @@ def answer(reading: Reading) -> dict[str, JSON]:
     }
     if reading.requests:
         found["requests"] = [_request_json(each) for each in reading.requests]
-    if reading.offer:
-        found["offer"] = reading.offer
+    if (offer := reading.offer) is not None:
+        found["offer"] = offer
     if reading.segments:
         found["segments"] = [each.told for each in reading.segments]
     return {key: each if key == "samples" else covered(each) for key, each in found.items()}

@@ -108,10 +108,7 @@ _BY_CAVEAT: tuple[tuple[str, _Words], ...] = (
     ("thermal-throttle", _cooled),
     ("open-loop-overload", "A closed loop over several concurrencies."),
     ("all-at-once", "A closed loop over several concurrencies."),
-    (
-        "output-length-mismatch",
-        "The same output length on both sides.",
-    ),
+    ("output-length-mismatch", "The same output length on both sides."),
     ("cache-flush-failed", "Flush the cache while nothing runs, then compare again."),
     ("prefix-cache-warm", _flushed),
     ("cuda-graph-off", _graphs),
