@@ -23,8 +23,10 @@ _TO_NEXT_WORD = (
     rb"(?:\s{1,4}|['\"]?\s{0,4},\s{1,80}|['\"]?[ \t]{0,4}\r?\n[ \t]{0,60}-[ \t]{1,4}"
     rb"|[ \t]{1,8}[\\`^][ \t]{0,8}\r?\n[ \t]{0,60})(?!['\"]?--)"
 )
+_NAME_OR_VARIABLE = rb"(?:(?i:" + _NAMES + rb")|" + _VARIABLE_NAME + rb")"
 # Between two quotation marks of one kind a secret may have blanks.
-_QUOTED = rb"(?P<q>['\"])(?P<s>(?!\*)[^'\"\\\r\n]{4,200})(?P=q)"
+_TO_THE_QUOTE = rb"(?P<s>(?!\*)[^'\"\\\r\n]{4,200})(?P=q)"
+_QUOTED = rb"(?P<q>['\"])" + _TO_THE_QUOTE
 _SCHEME = rb"(?:basic|bearer|digest|token|apikey|negotiate)"
 _AUTH = rb"(?i:authorization)" + _QUOTE + rb"\s{0,4}[=:]\s{0,4}" + _QUOTE
 _NAME_HINTS = (
@@ -48,10 +50,7 @@ _RULES: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
         _NAME_HINTS,
     ),
     (
-        re.compile(
-            rb"(?P<q>['\"])(?:(?i:" + _NAMES + rb")|" + _VARIABLE_NAME + rb")="
-            rb"(?P<s>(?!\*)[^'\"\\\r\n]{4,200})(?P=q)"
-        ),
+        re.compile(rb"(?P<q>['\"])" + _NAME_OR_VARIABLE + rb"=" + _TO_THE_QUOTE),
         (*_NAME_HINTS, *_VARIABLE_HINTS),
     ),
     (
@@ -71,11 +70,7 @@ _RULES: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
             + _QUOTE
             + rb":\s{0,4}"
             + _QUOTE
-            + rb"(?:(?i:"
-            + _NAMES
-            + rb")|"
-            + _VARIABLE_NAME
-            + rb")"
+            + _NAME_OR_VARIABLE
             + _QUOTE
             + rb",?\s{1,80}"
             + _QUOTE

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runs.drivers.registry import DRIVERS
+from runs.engines.redact import FILLER
 from runs.engines.registry import ENGINES
 from runs.engines.sglang.launch import tokens
 from runs.forms.environment import written
@@ -16,7 +17,7 @@ from runs.forms.place import place_of
 from runs.models import Arm, ServerConfig
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-COVERED = "***"  # what a secret's place is filled with
+COVERED = FILLER.decode() * 3  # what a secret's place is filled with
 NUMBERS = re.compile(r"[0-9]{1,3}(?:,[0-9]{1,3})*")
 
 PLAIN: dict[str, Any] = {
