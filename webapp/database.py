@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from django.db import InterfaceError, InternalError, OperationalError, connection, connections
-from django.db.migrations.executor import MigrationExecutor
+from django.db import InterfaceError, InternalError, OperationalError, connections
 
 log = logging.getLogger(__name__)
 
@@ -23,19 +22,13 @@ PAUSE_S = 0.5
 Result = TypeVar("Result")
 
 
-def unapplied() -> int:
-    """How many migrations of this version the database lacks; one of TROUBLE if it is away."""
-    executor = MigrationExecutor(connection)
-    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
-
-
 def mend() -> None:
     """Close this thread's connections that work no more; the next query makes new ones."""
-    for each in connections.all(initialized_only=True):
-        if each.connection is None or each.in_atomic_block:
+    for connection in connections.all(initialized_only=True):
+        if connection.connection is None or connection.in_atomic_block:
             continue
-        if each.errors_occurred and not each.is_usable():
-            each.close()
+        if connection.errors_occurred and not connection.is_usable():
+            connection.close()
 
 
 def persist(write: Callable[[], Result], seconds: float) -> Result:

@@ -8,6 +8,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 
 from runs.execution.conductor import Conductor
 from webapp import database
@@ -27,10 +29,16 @@ class Command(BaseCommand):
         asyncio.run(_conduct(Conductor(name)))
 
 
+def unapplied() -> int:
+    """How many migrations of this version the database lacks; one of TROUBLE if it is away."""
+    executor = MigrationExecutor(connection)
+    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
 def _refuse_an_older_database() -> None:
     """With tables that are not there, each run would be claimed and let go again without end."""
     try:
-        lacking = database.unapplied()
+        lacking = unapplied()
     except database.TROUBLE:
         return  # it is away for now; a conductor waits for it
     if lacking:

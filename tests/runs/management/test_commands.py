@@ -144,7 +144,7 @@ def test_a_conductor_starts_while_the_database_is_away(monkeypatch: pytest.Monke
         begun.append(conductor)
 
     begun: list[object] = []
-    monkeypatch.setattr("webapp.database.unapplied", away)
+    monkeypatch.setattr("runs.management.commands.conduct.unapplied", away)
     monkeypatch.setattr("runs.management.commands.conduct._conduct", conducted)
     call_command("conduct")
     assert len(begun) == 1
