@@ -104,7 +104,6 @@ def test_an_escape_without_a_bracket_goes_from_a_message_in_json_too() -> None:
     assert Carriers().unwrap(line).message.strip() == b"ab"
 
 
-
 @pytest.mark.parametrize("cut", range(len(NESTED)))
 def test_no_escape_byte_is_left_of_a_cut_sequence(cut: int) -> None:
     assert b"\x1b" not in without_escapes(NESTED[:cut])
