@@ -15,7 +15,7 @@ from hosts.launchers.process import ProcessLauncher
 from hosts.node import KIT_DIR, KitError, Node
 from hosts.transport.ssh import SshConnection, connect
 from tests.contract.conftest import LIMITS, Server, until
-from tests.contract.processes import running
+from tests.contract.processes import running, running_below
 
 TALK = "echo one; sleep 0.3; echo two; sleep 0.3; echo three"
 
@@ -117,12 +117,13 @@ async def test_a_line_is_here_soon_after_it_was_written(
     await node.call("stop", launcher.stop_request(grace_s=1.0))
 
 
-async def test_leaving_a_follow_ends_its_process(node: Node, launcher: ProcessLauncher) -> None:
+async def test_leaving_a_follow_ends_its_process(
+    server: Server, node: Node, launcher: ProcessLauncher
+) -> None:
     await node.call("start", start(launcher, "echo up; exec sleep 600"))
-    before = set(running("follow"))
     async with node.follow(launcher.follow_request(0)) as chunks:
         await anext(chunks)
-        ours = set(running("follow")) - before
+        ours = set(running_below(server.process.pid, "follow"))
         assert ours
     await until(lambda: not ours & set(running("follow")))
     assert (await node.call("status", launcher.status_request()))["state"] == "running"
